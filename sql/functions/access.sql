@@ -76,6 +76,12 @@ LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp
 RETURN rag.asked_as(CASE WHEN current_setting('app.principals', true) = '*' THEN '{*}' ELSE rag.own_principals() END);
 COMMENT ON FUNCTION rag.asked_as() IS 'rag.asked_as of who asks.';
 
+-- Lists may go while a question is answered.
+CREATE OR REPLACE FUNCTION rag.asked_as(readers text[], held text[]) RETURNS text[]
+LANGUAGE sql STABLE SET search_path = pg_catalog, rag, pg_temp
+RETURN ARRAY(SELECT unnest(rag.asked_as(readers)) UNION SELECT unnest(held));
+COMMENT ON FUNCTION rag.asked_as(text[], text[]) IS 'rag.asked_as, and the names that lists named when the question began to be answered.';
+
 CREATE OR REPLACE FUNCTION rag.restricts() RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 BEGIN

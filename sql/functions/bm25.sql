@@ -56,11 +56,9 @@ COMMENT ON FUNCTION rag.grown_effort IS 'What a setting for collections of up to
 -- A query as BM25 sees it: the keys of its words, rarest first, with their frequencies, idfs and the most that each can add
 -- to a score; its idf mass per language; and keys with idfs as a vector. Words are told apart by their position, which is
 -- the same in every configuration: all parse alike and count stop words. Words count .8 in passages of another language than
--- the query's, which its stop words tell (docs/adr/0017-language-of-the-query.md). `unread`: keys that count as if the collection did not
--- have them.
-DROP FUNCTION IF EXISTS rag.lexical_question(bigint, uuid, text);
+-- the query's, which its stop words tell (docs/adr/0017-language-of-the-query.md).
 CREATE OR REPLACE FUNCTION rag.lexical_question(
-  tenant bigint, collection uuid, query text, unread integer[] DEFAULT '{}',
+  tenant bigint, collection uuid, query text,
   OUT terms integer[], OUT frequencies bigint[], OUT idfs float8[], OUT bounds float8[], OUT masses jsonb,
   OUT question sparsevec
 )
@@ -81,7 +79,7 @@ BEGIN
     FROM (
       SELECT key, df, max_weight, sum(times) * ln(1 + (passages - df + .5::float8) / (df + .5::float8)) AS idf
       FROM (
-        SELECT w.key, w.times, CASE WHEN w.key = ANY (unread) THEN 0 ELSE coalesce(t.document_frequency, 0) END::bigint AS df, t.max_weight
+        SELECT w.key, w.times, coalesce(t.document_frequency, 0)::bigint AS df, t.max_weight
         FROM (
           SELECT lexeme_key(seed, language, u.lexeme) AS key, coalesce(cardinality(u.positions), 1) AS times
           FROM unnest(to_tsvector(config_named(language), query)) AS u
@@ -110,7 +108,7 @@ BEGIN
       FROM stats s LEFT JOIN word w USING (regconfig) GROUP BY s.regconfig WINDOW here AS (ORDER BY count(w.key))
     ) AS leaving WHERE nth = 1 AND words < next
   ), known AS (
-    SELECT w.*, CASE WHEN w.key = ANY (unread) THEN 0 ELSE coalesce(t.document_frequency, 0) END AS df, t.max_weight
+    SELECT w.*, coalesce(t.document_frequency, 0) AS df, t.max_weight
     FROM word w
     LEFT JOIN LATERAL (  -- LIMIT: looked up one by one, also where a table was never analysed
       SELECT k.document_frequency, k.max_weight FROM lexical_terms k
@@ -268,7 +266,8 @@ COMMENT ON FUNCTION rag.words_among IS 'Which of some words the passages of some
 -- there are any left, and the best of both passes are the best of all: no passage is scored again for a term it shares.
 -- The same bounds tell which of the further terms a passage cannot do without.
 -- `exact` is false where `cap` postings (more of large collections, and for long lists) did not suffice for that. `coverage`, of the
--- best passage only, is the share of the query's idf mass that it holds; words the collection does not know count as its rarest.
+-- best passage only, is the share of the query's idf mass that it holds; words the collection does not know count as its rarest. Where
+-- something is withheld from the caller it is the share of the query's words.
 --
 -- Several languages in one collection: each passage has the lexemes of its own, but a word of the query has one idf. Its
 -- frequency is that of its lexemes in all languages; where it is a stop word it counts as standing in every passage. With
@@ -320,6 +319,17 @@ BEGIN
       ORDER BY 3, 1 LIMIT k
     ) AS b;
   ELSE
+    IF listed IS NOT NULL THEN  -- words of withheld passages alone find nothing, and their postings are not told
+      SELECT array_agg(t.key ORDER BY t.n), array_agg(t.df ORDER BY t.n), array_agg(t.idf ORDER BY t.n), array_agg(t.bound ORDER BY t.n)
+        INTO terms, frequencies, idfs, bounds
+      FROM unnest(terms, frequencies, idfs, bounds) WITH ORDINALITY AS t (key, df, idf, bound, n)
+      WHERE CASE WHEN own THEN t.key IN (SELECT unnest(words_among(tenant, readable, terms))) ELSE EXISTS (
+        SELECT 1 FROM lexical_index l
+        WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && ARRAY[t.key]
+          AND l.document_id NOT IN (SELECT unnest(hidden))) END;
+      total := coalesce(cardinality(terms), 0);
+      IF total = 0 THEN RETURN; END IF;
+    END IF;
     LOOP
       first := first + 1;
       postings := postings + frequencies[first];
@@ -376,25 +386,17 @@ BEGIN
   END IF;
 
   scores := ARRAY(SELECT -d FROM unnest(distances) AS d);
-  -- a word that stands in withheld passages alone is one that the collection does not know
-  IF listed IS NOT NULL THEN
-    needs := ARRAY(
-      SELECT t.key FROM unnest(terms) AS t (key)
-      EXCEPT SELECT unnest(l.keys) FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = ANY (best));
-    IF own AND needs <> '{}' THEN
-      needs := ARRAY(SELECT unnest(needs) EXCEPT SELECT unnest(words_among(tenant, readable, needs)));
-    ELSE
-      needs := ARRAY(
-        SELECT t.key FROM unnest(needs) AS t (key) WHERE NOT EXISTS (
-          SELECT 1 FROM lexical_index l
-          WHERE l.tenant_id = tenant AND l.collection_id = collection AND l.keys && ARRAY[t.key]
-            AND l.document_id NOT IN (SELECT unnest(hidden))));
-    END IF;
-    IF needs <> '{}' THEN SELECT q.masses INTO masses FROM lexical_question(tenant, collection, query, needs) AS q; END IF;
+  IF listed IS NULL THEN
+    SELECT (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t (key, idf) WHERE t.key = ANY (l.keys))
+      / greatest((masses ->> l.regconfig)::float8, 1e-9) INTO coverage
+    FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = best[1];
+  ELSE  -- each word counts the same: how rare it is goes by withheld passages, too
+    SELECT (SELECT avg((lexeme_key(c.lex_seed, l.regconfig, w.lexeme) = ANY (l.keys))::integer)
+            FROM unnest(to_tsvector(config_named(l.regconfig), query)) AS w) INTO coverage
+    FROM lexical_index l CROSS JOIN LATERAL (
+      SELECT c.lex_seed FROM collections c WHERE c.tenant_id = tenant AND c.id = collection) AS c
+    WHERE l.tenant_id = tenant AND l.passage_id = best[1];
   END IF;
-  SELECT (SELECT coalesce(sum(t.idf), 0) FROM unnest(terms, idfs) AS t (key, idf) WHERE t.key = ANY (l.keys))
-    / greatest((masses ->> l.regconfig)::float8, 1e-9) INTO coverage
-  FROM lexical_index l WHERE l.tenant_id = tenant AND l.passage_id = best[1];
 END
 $$;
 COMMENT ON FUNCTION rag.lexical_best IS 'BM25 search of one collection, as lists; see sql/functions/bm25.sql.';

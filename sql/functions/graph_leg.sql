@@ -241,7 +241,8 @@ COMMENT ON FUNCTION rag.stands_everywhere IS
   'Whether most passages of a document or of the collection mention an entity; see sql/functions/graph_leg.sql.';
 
 -- The words of a question as the passages of a collection in each of its languages hold them: configuration, lexeme, key, place
--- in the question, and the idf of the word there as rag.lexical_question has it.
+-- in the question, and the idf of the word there as rag.lexical_question has it; 1 where something is withheld from the caller, since how
+-- rare a word is goes by withheld passages, too. Of the languages of readable passages.
 CREATE OR REPLACE FUNCTION rag.question_words(
   collection uuid, query text,
   OUT configs text[], OUT lexemes text[], OUT codes integer[], OUT places integer[], OUT idfs float8[]
@@ -250,11 +251,13 @@ LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
 #variable_conflict use_column
 DECLARE
   tenant bigint := current_tenant();
+  withheld boolean := collection = ANY (withholding_collections());
 BEGIN
   WITH stats AS MATERIALIZED (
     SELECT s.regconfig, s.passage_count AS n, sum(s.passage_count) OVER () AS everything, c.lex_seed
     FROM lexical_stats s JOIN collections c ON c.tenant_id = s.tenant_id AND c.id = s.collection_id
-    WHERE s.tenant_id = tenant AND s.collection_id = collection
+    LEFT JOIN LATERAL count_hidden_languages(CASE WHEN withheld THEN c.id END) AS h ON h.language = s.regconfig
+    WHERE s.tenant_id = tenant AND s.collection_id = collection AND s.passage_count > coalesce(h.passages, 0)
   ), word AS (
     SELECT s.*, w.lexeme, lexeme_key(s.lex_seed, s.regconfig, w.lexeme) AS key, place
     FROM stats s CROSS JOIN LATERAL unnest(to_tsvector(config_named(s.regconfig), query)) AS w
@@ -268,7 +271,7 @@ BEGIN
     FROM known WINDOW here AS (PARTITION BY place)
   )
   SELECT array_agg(regconfig), array_agg(lexeme), array_agg(key), array_agg(place::integer),
-         array_agg(ln(1 + (everything - everywhere + .5) / (everywhere + .5))::float8)
+         array_agg(CASE WHEN withheld THEN 1 ELSE ln(1 + (everything - everywhere + .5) / (everywhere + .5)) END::float8)
   INTO configs, lexemes, codes, places, idfs
   FROM pooled;
 END

@@ -30,7 +30,8 @@ BEGIN
     r.plan || CASE WHEN r.outcome = 'running'
       THEN jsonb_build_object('alive_until', extract(epoch FROM statement_timestamp()) + alive_seconds) ELSE '{}' END,
     r.timings_ms, r.legs_used, r.legs_failed, r.degraded, r.settings_revision, r.epochs, r.outcome, r.error,
-    r.answer, r.usage, r.document_ids, r.session_id, r.asked_by, asked_as(r.asked_as)
+    r.answer, r.usage, r.document_ids, r.session_id, r.asked_by, asked_as(r.asked_as, ARRAY(
+      SELECT jsonb_array_elements_text(e -> 'held') FROM jsonb_array_elements(insert_traces.runs::jsonb) AS e WHERE (e ->> 'id')::uuid = r.id))
   FROM jsonb_populate_recordset(NULL::rag.runs, insert_traces.runs::jsonb) AS r WHERE r.id <> ALL (unwanted)
   ON CONFLICT (tenant_id, id, started_at) DO UPDATE SET
     question = excluded.question, strategy = excluded.strategy, plan = excluded.plan, timings_ms = excluded.timings_ms,

@@ -8,9 +8,13 @@ WHERE s.tenant_id = $1 AND s.collection_id = $2
   AND abs(s.total_length::float8 / s.passage_count / s.average_length - 1) > $3
 
 -- name: dominant
--- The language of most passages.
-SELECT regconfig FROM rag.lexical_stats WHERE tenant_id = $1 AND collection_id = $2
-ORDER BY passage_count DESC, regconfig LIMIT 1
+-- The language of most passages that the caller may read.
+SELECT s.regconfig FROM rag.lexical_stats s
+LEFT JOIN LATERAL rag.count_hidden_languages(
+  CASE WHEN s.collection_id = ANY ((SELECT rag.withholding_collections())::uuid[]) THEN s.collection_id END
+) AS h ON h.language = s.regconfig
+WHERE s.tenant_id = $1 AND s.collection_id = $2 AND s.passage_count > coalesce(h.passages, 0)
+ORDER BY s.passage_count - coalesce(h.passages, 0) DESC, s.regconfig LIMIT 1
 
 -- name: lock
 -- The lock between writers of a collection, without a new epoch.

@@ -11,6 +11,9 @@ RETURNING id
 -- name: asked_by
 SELECT asked_by FROM rag.resumable_runs WHERE tenant_id = $1 AND id = $2
 
+-- name: asked_as
+SELECT rag.asked_as()
+
 -- name: is_withheld
 SELECT rag.withholds()
 
@@ -26,7 +29,7 @@ WITH held AS (
     ended_at = CASE WHEN $9::text IS NOT NULL THEN clock.present END,
     document_ids = CASE WHEN $11::uuid[] <@ document_ids THEN document_ids
                    ELSE ARRAY(SELECT DISTINCT unnest(document_ids || $11::uuid[])) END,
-    asked_as = CASE WHEN $9::text IS NULL THEN asked_as ELSE rag.asked_as($12::text[]) END,
+    asked_as = CASE WHEN $9::text IS NULL THEN asked_as ELSE rag.asked_as($12::text[], asked_as) END,
     blanked_at = CASE WHEN $10 THEN coalesce(blanked_at, clock.present) ELSE blanked_at END
   FROM (SELECT statement_timestamp() AS present) AS clock
   WHERE tenant_id = $1 AND id = $2 AND owner = $3 AND status = 'running' AND last_seq = $5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,21 +16,22 @@ import pytest_asyncio
 from cairn.domain.answer import Answer
 from cairn.domain.document import Rejected
 from cairn.domain.document_list import DocumentFilter
-from cairn.domain.event import Event, SourcesFound, StepEvent, Token
+from cairn.domain.event import Answered, Event, SourcesFound, StepEvent, Token
 from cairn.domain.ids import new_id
 from cairn.domain.question import Question
 from cairn.errors import NotFoundError
-from cairn.runs.context import Report
+from cairn.runs.context import Record, Report
 from cairn.runs.task import Task, final
-from cairn.service.ask import start
+from cairn.runs.trace import run_trace
+from cairn.service.ask import ask, start
 from cairn.service.conversations import list_conversations
-from cairn.service.documents import find_document_id, index_now, list_documents
+from cairn.service.documents import find_document_id, get_collection, index_now, list_documents
 from cairn.service.editing import change_document, delete_documents
 from cairn.service.limits import limit_tenant
 from cairn.service.models import start_reindex
 from cairn.service.runs import follow_run, get_run, rate_run, watch_run
 from cairn.service.search import make_request, run_search
-from cairn.store import qa_sessions
+from cairn.store import lexical, memory, qa_sessions, runs, traces
 from cairn.wiring import Services
 from tests.db.runs import answered, change
 from tests.db.test_access_lists import as_caller, source
@@ -191,6 +193,42 @@ async def test_who_follows_a_run_of_others_sees_it_as_long_as_nothing_is_withhel
         await task.stop()
 
 
+async def test_a_run_is_for_who_could_read_as_much_when_it_began(letters: Services) -> None:
+    """Though no list names anybody any more when it ends."""
+    hr, other = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    whole = await start(hr, Question(OPEN, "default", new_id()))
+    assert whole.asked_as == ("group:hr",)
+    await final(whole)
+    caller = replace(hr.principal.caller, asked_as=whole.asked_as)
+    asker = replace(hr, principal=replace(hr.principal, caller=caller))
+    task, _ = await begin(asker, asyncio.Event().wait, resumable=False)
+    stored, owner, events = Question(OPEN, "default", new_id()), new_id(), [Answered(await ask(other, question()))]
+    async with asker.database.transaction(asker.principal) as connection:
+        assert await runs.open_run(connection, asker.principal, stored, "query", owner, timedelta(minutes=1))
+    await delete_documents(letters, "staff", DocumentFilter(external_ids=["pay.md"]))
+    assert await named(hr) == []
+    for way in (watch_run, get_run):
+        with pytest.raises(NotFoundError):
+            await way(other, task.id)
+    await task.stop()
+    trace = run_trace(
+        Record(question()), events[0], principal=asker.principal, started_at=datetime.now(UTC), settings_revision=""
+    )
+    async with asker.database.transaction(asker.principal.house) as connection:
+        said = memory.NewMessage("user", "Is it so?", new_id())
+        await memory.add(connection, asker.principal, "s9", None, [said])
+        assert await runs.append(connection, asker.principal, stored.run_id, owner, timedelta(minutes=1), 0, events)
+        await traces.insert(connection, [trace])
+        for table, key in (("messages", said.run_id), ("runs", trace.id), ("resumable_runs", stored.run_id)):
+            column = "run_id" if table == "messages" else "id"
+            held = await connection.fetchval(f"SELECT asked_as FROM rag.{table} WHERE {column} = $1", key)
+            assert "group:hr" in held, table
+
+
+def question() -> Question:
+    return Question(OPEN, "default", new_id())
+
+
 async def test_a_run_whose_asker_loses_a_right_ends_and_is_kept(letters: Services) -> None:
     """It is withheld from then on, from who asked too; nobody gets an internal error."""
     asker = as_caller(letters, "hr", name="eve")
@@ -262,26 +300,48 @@ async def test_gaps_of_a_session_are_for_who_alone_asks_in_it(letters: Services)
     assert (await opened(nobody, "team")).not_found == {"dismissal of mallory"}
 
 
-async def test_words_of_restricted_documents_weigh_as_unknown_ones(letters: Services) -> None:
-    """How much of a question the best passage holds is the same, whether what it lacks stands somewhere else or nowhere."""
-    slips = [source(f"slip-{n}.md", f"Magruk is told {n} times.", ("group:hr",)) for n in range(3)]
-    await index_now(letters, "default", slips)
+ENGINES = (
+    "engine", "engine qblarx", "magruk engine", "der engine", "engine and garden", "Helga Zorblatt engine", "engine -pump",
+)  # fmt: skip
 
-    async def confidence(caller: Services, query: str, **how: Any) -> Any:
-        request = make_request(
-            caller.settings.current, query, ["default"], top_k=3, rerank=False, legs=["lexical"], **how
-        )
-        return (await run_search(caller, request)).confidence["lexical"]
 
+@pytest.mark.parametrize("more", [1, 12])
+async def test_numbers_of_a_search_do_not_go_by_restricted_passages(letters: Services, more: int) -> None:
+    """How surely each leg has found something, and whether it has found all: the same, whatever is hidden, and how much of it."""
+    change(letters, "lexical", candidate_cap=1000, candidate_budget=100)
+    texts = [f"Helga Zorblatt runs the engine number {n} of the garden." for n in range(4)] + ["The pump is new."]
+    await index_now(letters, "default", [source(f"{n}.md", text, None) for n, text in enumerate(texts)])
+    await index_now(letters, "default", [source("secret.md", "Nothing else.", ("group:hr",))])
     nobody, hr = as_caller(letters), as_caller(letters, "hr", name="eve")
-    for how in ({}, {"filters": {"kind": "letter"}}):
-        known, unknown = [await confidence(nobody, f"{word} cafeteria opens", **how) for word in ("magruk", "qblarx")]
-        assert known == unknown
-    assert await confidence(hr, "magruk cafeteria opens") != await confidence(hr, "qblarx cafeteria opens")
-    await index_now(
-        letters, "default", [source("brief.md", "Die Kantine öffnet um acht Uhr und ist nicht teuer.", None)]
-    )
-    assert await confidence(nobody, "magruk cafeteria opens") == await confidence(nobody, "qblarx cafeteria opens")
+
+    async def numbers(caller: Services) -> list[Any]:
+        told = []
+        for query in ENGINES:
+            for how in ({}, {"filters": {"kind": "letter"}}, {"legs": ["lexical"]}, {"legs": ["graph"]}):
+                request = make_request(caller.settings.current, query, ["default"], top_k=3, rerank=False, **how)
+                found = await run_search(caller, request)
+                told.append((query, how, dict(found.confidence), found.exact))
+        return told
+
+    before, of_hr = await numbers(nobody), await numbers(hr)
+    hidden = [
+        *(f"Der Motor (engine) Nummer {n} von Magruk ist noch nicht geprüft worden." for n in range(more)),
+        *(f"Magruk engine {n} is of the garden of Helga." for n in range(more)),
+    ]
+    await index_now(letters, "default", [source(f"h{n}.md", text, ("group:hr",)) for n, text in enumerate(hidden)])
+    assert await numbers(nobody) == before
+    assert await numbers(hr) != of_hr
+
+
+async def test_a_text_of_no_certain_language_has_that_of_most_readable_passages(letters: Services) -> None:
+    german = [f"Der Brief Nummer {n} ist an die Buchhaltung gerichtet und wird geprüft." for n in range(6)]
+    await index_now(letters, "default", [source(f"h{n}.md", text, ("group:hr",)) for n, text in enumerate(german)])
+    collection = (await get_collection(letters, "default")).id
+    told = []
+    for caller in (letters, as_caller(letters, "hr"), as_caller(letters)):
+        async with caller.database.transaction(caller.principal, readonly=True) as connection:
+            told.append(await lexical.find_dominant(connection, caller.principal, collection))
+    assert told == ["german", "german", "english"]
 
 
 async def test_that_there_is_no_room_does_not_tell_how_much_there_is(letters: Services) -> None:

@@ -32,7 +32,8 @@ class KeyLimits:
 class Caller:
     """Who it is within the tenant. `id` names it in the audit log: `local` (command line, library, a server without
     authentication), `key:<uuid>` or `token:<subject>`. `key_id` is what limits are counted by; None: nothing is
-    counted. `groups`: which it belongs to, by access lists of documents."""
+    counted. `groups`: which it belongs to, by access lists of documents. `asked_as`: while a question of it is answered,
+    names of it that access lists named when that began (rag.asked_as)."""
 
     id: str = "local"
     name: str = "local"
@@ -40,6 +41,7 @@ class Caller:
     key_id: UUID | None = None
     limits: KeyLimits = KeyLimits()
     groups: frozenset[str] = frozenset()
+    asked_as: tuple[str, ...] = ()
 
     @property
     def reads_all(self) -> bool:

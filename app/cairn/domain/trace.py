@@ -33,7 +33,7 @@ class LegTrace:
 class RunTrace:
     """One search or question; columns of rag.runs. `outcome` is running of one that is traced while it is under way. `asked_by`:
     Caller.id; None of traces from before that was noted. `asked_as`: Principal.names, of which those are kept that access
-    lists name."""
+    lists name, and `held`: Caller.asked_as, which are kept."""
 
     id: UUID
     tenant_id: int
@@ -58,6 +58,7 @@ class RunTrace:
     session_id: str | None = None
     asked_by: str | None = None
     asked_as: tuple[str, ...] = ()
+    held: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,7 @@ class Runs:
             resumable=resumable,
             give_up_model=give_up_model,
             asked_by=principal.caller.id,
+            asked_as=principal.caller.asked_as,
         )
         self._live[key] = task
         self._kept[key] = asyncio.create_task(self._keep(key, task, task.start(work), durable, traced))

@@ -49,17 +49,20 @@ class Task:
     """One question being answered. Exactly one terminal event ends it on every path, and it is the last.
 
     `progress`: the step that it is at. `give_up_model`: wait for the chat model no longer, and quote. `resumable`: it goes on
-    when who asked leaves, and its events are stored. `asked_by`: Caller.id. `shown`: documents of its sources.
+    when who asked leaves, and its events are stored. `asked_by`, `asked_as`: Caller.id and Caller.asked_as. `shown`: documents
+    of its sources.
     """
 
     def __init__(
         self, question: Question, event_log: EventLog, save: Callable[[Event], Awaitable[Event]], on_end: OnEnd, *,
         resumable: bool = False, give_up_model: Callable[[], None] = lambda: None, asked_by: str = "",
+        asked_as: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.id = question.run_id
         self.question = question
         self.resumable = resumable
         self.asked_by = asked_by
+        self.asked_as = asked_as
         self.progress: Progress | None = None
         self.give_up_model = give_up_model
         self.steps: list[Progress] = []

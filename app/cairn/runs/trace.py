@@ -63,6 +63,7 @@ def run_trace(
         session_id=question.session_id,
         asked_by=principal.caller.id,
         asked_as=principal.names,
+        held=principal.caller.asked_as,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, Literal
 from uuid import UUID
@@ -12,9 +12,10 @@ from cairn.domain.answer import Answer
 from cairn.domain.document import check_filters
 from cairn.domain.event import Event, Surface
 from cairn.domain.ids import new_id
+from cairn.domain.principal import Principal
 from cairn.domain.question import Question, Turn
 from cairn.domain.trace import RunTrace
-from cairn.errors import InputError
+from cairn.errors import CairnError, InputError
 from cairn.providers.requests import metered_by
 from cairn.retrieve.trace import sample_trace
 from cairn.runs.context import Deps, Record, Report
@@ -30,6 +31,7 @@ from cairn.runs.trace import run_trace
 from cairn.service.epochs import of_one_state
 from cairn.service.runs import check_free
 from cairn.settings import Settings
+from cairn.store import runs
 from cairn.strategies.registry import all_strategies, strategy_names
 from cairn.wiring import Services
 
@@ -83,6 +85,7 @@ async def start(
     """
     check_strategy(question.strategy)
     check_filters(question.filters or {})
+    services = replace(services, principal=await _asking(services))
     if named:
         await check_free(services, question.run_id)
     chosen, filled, began = settings or services.settings.current, record or Record(question), datetime.now(UTC)
@@ -121,6 +124,18 @@ async def start(
     except BaseException:
         await place.leave()
         raise
+
+
+async def _asking(services: Services) -> Principal:
+    """The caller, with the names by which it could read more than everybody when the run began. Where the database does not
+    tell, all of them: then the run is for nobody else."""
+    principal = services.principal
+    try:
+        async with services.database.primary.transaction(principal, readonly=True) as connection:
+            held = await runs.asked_as(connection)
+    except CairnError:
+        held = principal.names
+    return replace(principal, caller=replace(principal.caller, asked_as=held))
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,9 +75,12 @@ async def _find_task(services: Services, run_id: UUID) -> Task | None:
 
 
 async def _may_watch(services: Services, task: Task) -> bool:
-    """What it will stand on is not known, so where something is withheld from the caller it is only for who asked."""
+    """What it will stand on is not known, so where something is withheld from the caller, or was when it began, it is only for
+    who asked."""
     if task.asked_by == services.principal.caller.id:
         return True
+    if task.asked_as and not services.principal.caller.reads_all:
+        return False
     async with services.database.primary.transaction(services.principal, readonly=True) as connection:
         return not await runs.is_withheld(connection)
 

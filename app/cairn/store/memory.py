@@ -49,7 +49,7 @@ async def add(
     held = await documents.hold(connection, principal, told)
     made = [
         (tenant, session_id, position, new_id(), message.role, message.content, _metadata(message),
-         _documents(message), message.run_id)
+         _documents(message), message.run_id, list(principal.caller.asked_as))
         for position, message in enumerate(messages, last - len(messages) + 1)
     ]  # fmt: skip
     ids = [row[3] for row in made]

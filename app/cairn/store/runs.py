@@ -57,6 +57,11 @@ async def asked_by(connection: Any, principal: Principal, run_id: UUID) -> str |
     return found
 
 
+async def asked_as(connection: Any) -> tuple[str, ...]:
+    """Names of the caller that access lists of the tenant name: who has them all may read as much."""
+    return tuple(await connection.fetchval(SQL["asked_as"]))
+
+
 async def is_withheld(connection: Any) -> bool:
     """Whether something of the tenant may be withheld from the caller."""
     return bool(await connection.fetchval(SQL["is_withheld"]))
