@@ -427,7 +427,14 @@ class Request:
         answer = self.send("POST", "/chat", json=body)
         assert answer.status_code == 200, answer.text
         refused = "not yours to read" in " ".join(answer.json()["degraded"])
-        assert refused or theirs, answer.text
+        if not (
+            refused or theirs
+        ):  # it went with a restricted document that it listed or counted without telling of it, and is new
+            said = self.siege.place.api.client.get(
+                f"/chat/sessions/{session}/messages", headers=bearer(self.siege.place.key)
+            )
+            assert said.json()["items"][0]["content"] == body["message"], f"{answer.text} {said.text}"
+            del self.world.stood_on[session], self.world.asked[session]
         if refused:
             return
         self.sessions.append(session)
