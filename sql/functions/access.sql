@@ -402,6 +402,7 @@ $$;
 COMMENT ON FUNCTION rag.await_writers IS 'Waits until nobody adds documents who has asked for rules before. The caller locks nothing else.';
 
 DROP FUNCTION IF EXISTS rag.keep_counted(uuid, jsonb);
+DROP FUNCTION IF EXISTS rag.restricts_any(text[]);
 
 -- Gives documents an access list: `readers`, or where these are nobody what the rules of the collection say of each. `ruled`: only those
 -- that have none of their own. Returns those whose list is another one now; `opened`: everybody in the tenant may read it, who might not.

@@ -13,7 +13,7 @@ RETURNING message_count
 
 -- name: add
 INSERT INTO rag.messages (tenant_id, session_id, position, id, role, content, metadata, document_ids, run_id, asked_as)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, rag.asked_as(rag.asked_as(), $10))
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, ARRAY(SELECT unnest(rag.asked_as()) UNION SELECT unnest($10::text[])))
 
 -- name: blank
 SELECT rag.blank_messages($1, $2)

@@ -202,9 +202,8 @@ class DurableLog:
 
     async def _append(self, batch: list[Event], retried: bool) -> Signal | None:
         run_id, principal = self._run_id, self._principal
-        async with self._database.transaction(
-            principal.house
-        ) as connection:  # who asked may have lost a right meanwhile
+        # by the house: who asked may have lost a right meanwhile
+        async with self._database.transaction(principal.house) as connection:
             place = (run_id, self._owner, self._lease, self._stored)
             signal = await runs.append(connection, principal, *place, batch, self._mask)
             if signal is None and retried:
