@@ -185,12 +185,13 @@ async def test_where_the_documents_could_not_be_looked_through_nothing_is_refuse
     async def again(_: tuple[Passage, ...]) -> Draft:
         return draft
 
-    monkeypatch.setitem(library._QUICKLY, "statement_timeout", "100")
     owner = await asyncpg.connect(database)
-    async with owner.transaction():
-        await owner.execute("LOCK TABLE rag.passages IN ACCESS EXCLUSIVE MODE")
-        assert await find_absent(run, asked.text, ()) == ()
-        told = await only_about_what_is_asked(run, asked.text, (), draft, again)
+    with monkeypatch.context() as patched:
+        patched.setitem(library._QUICKLY, "statement_timeout", "100")  # while it waits for the lock, and no longer
+        async with owner.transaction():
+            await owner.execute("LOCK TABLE rag.passages IN ACCESS EXCLUSIVE MODE")
+            assert await find_absent(run, asked.text, ()) == ()
+            told = await only_about_what_is_asked(run, asked.text, (), draft, again)
     await owner.close()
     assert (told.text, told.confidence, told.insufficiencies) == (
         draft.text,

@@ -83,6 +83,7 @@ async def test_a_lock_that_somebody_holds_takes_no_connection_for_long(
         assert all(isinstance(one, DatabaseUnavailableError | AssertionError) for one in refused), refused
         async with services.database.connection() as connection:
             assert await connection.fetchval("SELECT 1") == 1, "the pool is free for what needs no such lock"
+    monkeypatch.undo()
     await index_texts(services, {"later": "Another stone on the ridge."})
     assert {one.external_id for one in (await find(services, "stone ridge")).passages} == {"kept", "later"}
 
