@@ -13,7 +13,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 import structlog
 
@@ -135,8 +135,8 @@ async def _understood(
     router: ChatModel | None, exemplars: Exemplars, find: Find | None, has_graph: bool,
 ) -> QueryPlan:  # fmt: skip
     known, vector = await asyncio.gather(
-        run.attempt("vocabulary", "vocabulary of the collection", vocabulary(_looked_up(run.message))),
-        _nothing() if intent else run.attempt("embed", "embedding of the message", embed([run.message])),
+        run.attempt("vocabulary", "vocabulary of the collection", vocabulary, _looked_up(run.message)),
+        _nothing() if intent else run.attempt("embed", "embedding of the message", embed, [run.message]),
     )
     language = await _language(run, known)
     intent = await _intent(run, intent, known, vector, router, exemplars)
@@ -174,11 +174,13 @@ async def _intent(
         )
     if found is None and vector is not None:
         limits = run.settings.routing
-        matching = exemplars.match(run.message, vector[0], settings=limits, vocabulary=known)
-        found = await run.attempt("intent", "matching the intent by examples", matching)
+        found = await run.attempt(
+            "intent", "matching the intent by examples",
+            exemplars.match, run.message, vector[0], settings=limits, vocabulary=known,
+        )  # fmt: skip
         if found is None and router:
             window = _window(run, run.settings.memory.router)
-            found = await run.attempt("intent_model", "the intent model", by_model(run.message, window, router, limits))
+            found = await run.attempt("intent_model", "the intent model", by_model, run.message, window, router, limits)
             if found and found.reason.startswith(MALFORMED):
                 run.degraded.append(found.reason)
     return found or IntentMatch("question", 0.5, None, "nothing else matched")
@@ -229,8 +231,10 @@ async def _carried(
         return ruled, ruled.parts, by
     if not (chat and window and run.settings.rewrite.model and _may_lean(ruled, run.message)):
         return ruled, (), by
-    asked = rewrite_by_model(run.message, window, chat, run.settings.rewrite)
-    made = await run.attempt("rewrite_model", "rewriting by the model", asked)
+    limits = run.settings.rewrite
+    made = await run.attempt(
+        "rewrite_model", "rewriting by the model", rewrite_by_model, run.message, window, chat, limits
+    )
     if made is None:
         run.degraded.append("the question was rewritten by rules" if by else "the question was not rewritten")
         return ruled, (), by
@@ -284,7 +288,7 @@ async def _restrictions(run: Understanding, text: str, language: str, find: Find
         asked = () if listed or find is None or not run.settings.rewrite.filters else wishes(text, language)
     if find is None or not asked:
         return Restricted()
-    found = await run.attempt("filters", "looking up the documents that were asked for", find(asked)) or Restricted()
+    found = await run.attempt("filters", "looking up the documents that were asked for", find, asked) or Restricted()
     run.degraded += found.notes
     return found
 
@@ -380,6 +384,7 @@ def _unread(run: Understanding) -> QueryPlan:
 
 log = structlog.get_logger(__name__)
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
 @dataclass(slots=True)
@@ -410,11 +415,14 @@ class Understanding:
             spent = (time.perf_counter() - begun) * 1000
             self.timings[name] = round(self.timings.get(name, 0.0) + spent, 3)
 
-    async def attempt(self, name: str, what: str, work: Awaitable[T]) -> T | None:
-        """The result of `work`; None, disclosed, where it fails."""
+    async def attempt(
+        self, name: str, what: str, work: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        """What `work` returns for these arguments; None, disclosed, where it fails. It is called here, so that none is begun
+        and left where the task is cancelled first."""
         with self.timed(name):
             try:
-                return await work
+                return await work(*args, **kwargs)
             except TimeUpError:
                 raise
             except CairnError as error:
