@@ -20,6 +20,7 @@ import numpy as np
 from cairn.answer.acronyms import spell_out
 from cairn.answer.answer_type import Asked, asking_words, may_say_sum, read_asked, says_sum
 from cairn.answer.candidates import Candidate, candidates
+from cairn.answer.change_log import with_manual_first
 from cairn.answer.cite import citation
 from cairn.answer.confidence import (
     FACT_DOUBTED,
@@ -140,6 +141,7 @@ async def extract(
     order = with_same_side_first(order, found, scores, question, terms.asked, NEAR)
     order = with_statement_first(order, found, scores, terms.asked, NEAR)
     order = with_named_section_first(order, found, scores, question, 2 * NEAR)
+    order = with_manual_first(order, found, scores, passages, question, terms.asked, 2 * NEAR)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])
     features = selection_features(terms, passages, found, measured, words, order, float(vectors[1] @ vectors[0]))

@@ -61,7 +61,7 @@ def with_same_side_first(
         fits = [not denies(_announcement(found[at])) for at in order]
     else:
         return list(order)
-    return _with_fitting_first(order, scores, fits, near)
+    return with_fitting_first(order, scores, fits, near)
 
 
 def with_statement_first(
@@ -71,7 +71,7 @@ def with_statement_first(
     not, and is nearly as good."""
     if not asked.anything or not supposes(found[order[0]].text):
         return list(order)
-    return _with_fitting_first(order, scores, [not supposes(found[at].text) for at in order], near)
+    return with_fitting_first(order, scores, [not supposes(found[at].text) for at in order], near)
 
 
 def with_named_section_first(
@@ -83,11 +83,11 @@ def with_named_section_first(
     for name in named_identifiers(question):
         if not mentioned(name, f"{above[0]} {found[order[0]].text}"):
             fits = [mentioned(name, one) for one in above]
-            return _with_fitting_first(order, scores, fits, near)
+            return with_fitting_first(order, scores, fits, near)
     return list(order)
 
 
-def _with_fitting_first(order: Sequence[int], scores: Measured, fits: Sequence[bool], near: float) -> list[int]:
+def with_fitting_first(order: Sequence[int], scores: Measured, fits: Sequence[bool], near: float) -> list[int]:
     """The first one first that fits, and is no more than `near` behind the best; as it is where none does."""
     floor = scores[order[0]] - near
     first = next((at for at, fit in zip(order, fits, strict=True) if fit and scores[at] >= floor), order[0])

@@ -549,6 +549,12 @@ class AskedKinds(_Section):
     """Words that say without a negation that something is not so, is not meant or is left out: "except", "forbidden", "only"."""
     supposes: Patterns = ()
     """Words that say that a sentence is an example, or only supposed."""
+    changes: Patterns = ()
+    """Words of questions about what became otherwise, and in which version: "what changed", "since"."""
+    change_logs: Patterns = ()
+    """Names of lists of changes, as files, documents and sections are called."""
+    maybe_change_logs: Patterns = ()
+    """Such names that other things have, too: "News"."""
     beside: Patterns = ()
     """Words before a name by which what comes next to it is asked for: "after Nixon", "successor of"."""
     several: Patterns = ()

@@ -13,6 +13,7 @@ from typing import Final
 from uuid import UUID
 
 from cairn.answer.across import READ_ACROSS, most_are_foreign
+from cairn.answer.change_log import manuals_first
 from cairn.domain.graph import joined_contexts
 from cairn.domain.passage import Passage, SearchResult
 from cairn.domain.trace import BELOW_TOP_K, LegTrace
@@ -48,6 +49,7 @@ async def gather(
     across = run.deps.chat is None and run.deps.searcher.embedder_across(run.question.collection) is not None
     if across and most_are_foreign(run.plan.words_in, main.passages[:read]):
         read = max(read, READ_ACROSS)  # costs nothing: they are found already, and as many places are compared
+    main = replace(main, passages=manuals_first(main.passages, run.plan.text, read))
     material = Material(
         run.plan.text, main.passages[:read], best_confidence(main), main.visible_passages, degraded=degraded, graph=main.graph,
         more={"effective_top_k": top_k},

@@ -1,0 +1,71 @@
+"""Change logs: they have the words of every question about a program, and tell what became otherwise, not how it is done. Pure.
+
+A manual says it in the same words, and for those who have the version at hand (docs/adr/0156).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Final
+
+from cairn.answer.answer_type import Asked, read_asked
+from cairn.answer.candidates import Candidate
+from cairn.answer.evidence import Measured
+from cairn.answer.other_sides import with_fitting_first
+from cairn.domain.passage import Passage
+from cairn.language.lexicon import any_of
+from cairn.language.linear import bounded
+
+_ASKS_OF_CHANGES: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.changes)})(?!\w)", re.IGNORECASE)
+_VERSION: Final = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,5}){1,3}(?![\w.]*\d)")
+_YEAR: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_SURE_NAME: Final = bounded(rf"(?:{any_of(lambda one: one.asked.change_logs)})", re.IGNORECASE)
+_MAYBE_NAME: Final = bounded(rf"(?:{any_of(lambda one: one.asked.maybe_change_logs)})", re.IGNORECASE)
+_WORDS: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+def asks_of_changes(question: str, asked: Asked) -> bool:
+    """Whether it may ask what became otherwise, or in which version; how something is done does so only with a version."""
+    return bool(_VERSION.search(question)) or (not asked.way and bool(_ASKS_OF_CHANGES.search(question)))
+
+
+def is_change_log(passage: Passage) -> bool:
+    """Whether it stands in a list of what changed from version to version, by the names of the file, the document and its
+    headings. "News" and "History" are names of such a list only where a heading has a version or a date."""
+    names = (PurePosixPath(passage.external_id).name.split(".")[0], passage.title, *passage.headings)
+    said = [" ".join(_WORDS.findall(one.replace("_", " "))) for one in names]
+    if any(_SURE_NAME.search(one) for one in said):
+        return True
+    dated = any(_VERSION.search(one) and _YEAR.search(one) for one in passage.headings)
+    return dated or (
+        any(_MAYBE_NAME.fullmatch(one) for one in said)
+        and any(_VERSION.search(one) or _YEAR.search(one) for one in (passage.title, *passage.headings))
+    )
+
+
+def manuals_first(passages: Sequence[Passage], question: str, read: int) -> tuple[Passage, ...]:
+    """Passages of change logs behind all others, where the question asks nothing of changes; the best of them is still the last
+    of the first `read`, where it was among these: what nothing else says may stand there."""
+    if asks_of_changes(question, read_asked(question)):
+        return tuple(passages)
+    logs = [one for one in passages if is_change_log(one)]
+    others = [one for one in passages if one not in logs]
+    if not logs or not others:
+        return tuple(passages)
+    if logs[0] in passages[:read] and len(others) >= read:
+        others.insert(read - 1, logs.pop(0))
+    return (*others, *logs)
+
+
+def with_manual_first(
+    order: Sequence[int], found: Sequence[Candidate], scores: Measured, passages: Sequence[Passage], question: str,
+    asked: Asked, near: float,
+) -> list[int]:  # fmt: skip
+    """Where the best place stands in a change log, and nothing of changes is asked, the first one first that does not, and is no
+    more than `near` behind."""
+    if asks_of_changes(question, asked):
+        return list(order)
+    logs = [is_change_log(one) for one in passages]
+    return with_fitting_first(order, scores, [not logs[found[at].rank] for at in order], near)
