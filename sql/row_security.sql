@@ -58,7 +58,7 @@ BEGIN
         WHEN kind = 'resumable_runs' THEN
             '(asked_by = ANY (%2$s) OR status = ''ok'' AND asked_as <@ %2$s) AND rag.reads_documents(tenant_id, document_ids, %2$s)
              AND rag.reads_session(tenant_id, session_id, %2$s)'
-        WHEN kind IN ('messages', 'qa_gaps') THEN 'rag.reads_session(tenant_id, session_id, %2$s)'
+        WHEN kind = 'messages' THEN 'rag.reads_session(tenant_id, session_id, %2$s)'
         WHEN kind = 'sessions' THEN 'rag.reads_session(tenant_id, id, %2$s)'
         WHEN kind = 'feedback' THEN 'rag.reads_run(tenant_id, run_id, %2$s)'
         WHEN kind = 'communities' THEN 'rag.reads_documents(tenant_id, document_ids, %2$s)'
@@ -69,12 +69,13 @@ BEGIN
         WHEN kind = 'jobs' THEN  -- whose results and progress name and count documents
             'payload #>> ''{ordered_by,id}'' = ANY (%2$s) AND payload #>> ''{ordered_by,reads_all}'' IS DISTINCT FROM ''true''
              OR kind NOT IN (''index_uploads'', ''fetch_urls'', ''sync_source'')
-               AND rag.reads_collection(tenant_id, payload ->> ''collection_id'', %2$s)'
+               AND payload ? ''collection_id'' AND rag.reads_collection(tenant_id, payload ->> ''collection_id'', %2$s)'
         WHEN kind = 'uploads' THEN
             '(SELECT true FROM rag.jobs j WHERE j.tenant_id = %1$s.tenant_id AND j.id = %1$s.job_id)'
         WHEN kind = 'audit_events' THEN  -- which documents are restricted, to whom, who is in these groups, and sources
             'action NOT IN (''document.access'', ''collection.access'', ''document.read_restricted'', ''conversation.read_others'', ''source.add'', ''source.change'', ''source.remove'') AND coalesce(detail -> ''groups'', ''[]'') = ''[]'''
-        WHEN kind = 'eval_results' THEN 'false'
+        WHEN kind IN ('eval_runs', 'eval_results') THEN 'false'  -- whoever ran it read everything, and found what is asked for or not
+        WHEN kind = 'recall_checks' THEN 'rag.reads_collection(tenant_id, collection_id::text, %2$s)'
         WHEN 'document_id' = ANY (columns) THEN
             '(SELECT true FROM rag.documents d WHERE d.tenant_id = %1$s.tenant_id AND d.id = %1$s.document_id)'
         WHEN 'passage_id' = ANY (columns) THEN
@@ -98,17 +99,19 @@ DECLARE
     -- Whether there is anything to withhold is asked once in a statement; of documents it costs no more to compare. Where searches read
     -- rows by the thousand it is asked of their collection, so that another one that has something to withhold does not slow them.
     itself  boolean := target = 'rag.documents'::regclass;
+    -- Rules are few, and say whom something is kept from before it is there.
+    ruled   boolean := itself OR target = 'rag.access_rules'::regclass;
     asked   boolean := (SELECT relname ~ '^(sessions|messages|feedback|resumable_runs|run_events|(runs|run_legs)(_([0-9]{8}|default))?)$'
                         FROM pg_class WHERE oid = target);
     shown   text := CASE WHEN NOT rag.is_distributed() THEN rag.readable(
-        target, CASE WHEN itself THEN 'current_setting(''app.principals'', true) = ''*'''
+        target, CASE WHEN ruled THEN 'current_setting(''app.principals'', true) = ''*'''
             WHEN target IN ('rag.passages'::regclass, 'rag.chunks'::regclass, 'rag.embeddings'::regclass)
                 THEN '(collection_id <> ALL ((SELECT rag.withholding_collections())::uuid[]))'
             WHEN asked THEN '(SELECT NOT rag.withholds_questions())'
             ELSE '(SELECT NOT rag.withholds())' END,
         'rag.own_principals()') END;
     common  text := CASE WHEN NOT rag.is_distributed() THEN rag.readable(
-        target, CASE WHEN itself THEN 'false' WHEN asked THEN '(SELECT NOT rag.restricts_questions())'
+        target, CASE WHEN ruled THEN 'false' WHEN asked THEN '(SELECT NOT rag.restricts_questions())'
             ELSE '(SELECT NOT rag.restricts())' END, '''{}''::text[]') END;
 BEGIN
     IF NOT (SELECT relrowsecurity AND relforcerowsecurity FROM pg_class WHERE oid = target) THEN

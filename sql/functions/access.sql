@@ -11,17 +11,20 @@ RETURN CASE WHEN coalesce(current_setting('app.principals', true), '') IN ('', '
             ELSE current_setting('app.principals', true) END::text[];
 COMMENT ON FUNCTION rag.own_principals() IS 'Principals of the caller, from app.principals; none where it reads everything.';
 
+-- Jobs tell of a folder for some before the first document of it is there.
 CREATE OR REPLACE FUNCTION rag.withholds() RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 DECLARE
   tenant bigint := nullif(current_setting('app.tenant', true), '')::bigint;
 BEGIN
   IF current_setting('app.principals', true) = '*' THEN RETURN false; END IF;
-  RETURN EXISTS (SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.access IS NOT NULL);
+  RETURN EXISTS (SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.access IS NOT NULL)
+    OR EXISTS (SELECT 1 FROM access_rules r WHERE r.tenant_id = tenant AND r.access <> '{}')
+    OR EXISTS (SELECT 1 FROM sources s WHERE s.tenant_id = tenant AND s.access <> '{}');
 END
 $$;
 COMMENT ON FUNCTION rag.withholds() IS
-  'Whether something of the tenant may be withheld from the caller: else rows are not looked at one by one.';
+  'Whether something of the tenant, documents or what rules are to give a list, may be withheld from the caller: else rows are not looked at one by one.';
 
 -- The index of restricted documents begins with their collections: one step for each that has some, however many these are.
 CREATE OR REPLACE FUNCTION rag.withholding_collections() RETURNS uuid[]
@@ -85,10 +88,11 @@ COMMENT ON FUNCTION rag.asked_as(text[], text[]) IS 'rag.asked_as, and the names
 CREATE OR REPLACE FUNCTION rag.restricts() RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp SET enable_seqscan = off AS $$
 BEGIN
-  RETURN EXISTS (SELECT 1 FROM documents d WHERE d.access IS NOT NULL);
+  RETURN EXISTS (SELECT 1 FROM documents d WHERE d.access IS NOT NULL)
+    OR EXISTS (SELECT 1 FROM access_rules r WHERE r.access <> '{}') OR EXISTS (SELECT 1 FROM sources s WHERE s.access <> '{}');
 END
 $$;
-COMMENT ON FUNCTION rag.restricts() IS 'Whether any document of any tenant is restricted.';
+COMMENT ON FUNCTION rag.restricts() IS 'Whether any document of any tenant is restricted, or to be.';
 
 -- What was asked while something was restricted stays with those who could read as much, also when nothing is any more.
 CREATE OR REPLACE FUNCTION rag.withholds_questions() RETURNS boolean

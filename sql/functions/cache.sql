@@ -67,7 +67,8 @@ COMMENT ON FUNCTION rag.cached_is_current(uuid[], bigint[]) IS
   'Whether collections (ids ascending) still have these epochs.';
 
 -- Stored only if the collections are still in the state that was searched, and held there until commit (FOR SHARE): a writer who
--- comes later finds the entry and removes it. Nothing is kept of collections with restricted documents. SKIP LOCKED: while a writer is
+-- comes later finds the entry and removes it. Nothing is kept of collections with restricted documents, nor of who
+-- could read more than everybody. SKIP LOCKED: while a writer is
 -- at work, nothing is stored. Then what has expired goes, and beyond the capacity the least recently used. Whether it was stored.
 CREATE OR REPLACE FUNCTION rag.store_cached(
   tenant bigint, stored text, scope text, query text, query_vector halfvec, guards text[], ids uuid[], seen bigint[], result jsonb,
@@ -85,6 +86,8 @@ BEGIN
   END IF;
   -- What is found depends on who asks: it is shared by nobody. Not asked through row security, which hides just what matters here.
   IF holds_restricted(ids) THEN RETURN false; END IF;
+  -- That it was searched for is for those who could read as much as who asked.
+  IF asked_as() <> '{}' THEN RETURN false; END IF;
   INSERT INTO retrieval_cache AS r (tenant_id, key, scope, query, query_vector, guards, collection_ids, epochs, result, hits)
   VALUES (tenant, stored, scope, query, query_vector, guards, ids, seen, result, 0)
   ON CONFLICT ON CONSTRAINT retrieval_cache_pkey DO UPDATE
@@ -105,13 +108,14 @@ END
 $$;
 COMMENT ON FUNCTION rag.store_cached IS 'Keeps the result of a search as long as its collections are what they were; false where they are not.';
 
--- A use is written when the last one is older than 30 s; beyond the capacity the least recently used go.
+-- Nothing of who could read more than everybody: others would see that it was asked. A use is written when the last one is older than 30 s; beyond the capacity the least recently used go.
 CREATE OR REPLACE FUNCTION rag.keep_embedding(tenant bigint, model smallint, hash bytea, vector halfvec, capacity integer) RETURNS void
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   present timestamptz := now();
 BEGIN
+  IF asked_as() <> '{}' THEN RETURN; END IF;
   UPDATE query_embeddings q SET used_at = present
   WHERE q.tenant_id = tenant AND q.model_id = model AND q.query_hash = hash AND q.used_at < present - interval '30 s';
   IF FOUND THEN RETURN; END IF;

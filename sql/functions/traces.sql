@@ -48,10 +48,19 @@ BEGIN
   secret := ARRAY(SELECT d.id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (forget_withheld.documents) AND d.access IS NOT NULL);
   IF secret = '{}' THEN RETURN; END IF;
   PERFORM keep_withheld(secret);
-  -- what jobs counted of the collection counted them
-  UPDATE jobs j SET result = '{}', progress = '{}'
-  WHERE j.tenant_id = tenant AND j.kind NOT IN ('index_uploads', 'fetch_urls', 'sync_source') AND j.status NOT IN ('queued', 'running')
-    AND j.payload ->> 'collection_id' IN (SELECT d.collection_id::text FROM documents d WHERE d.tenant_id = tenant AND d.id = ANY (secret));
+  -- what jobs counted of the collection counted them, and uploads that brought them name and count them
+  DELETE FROM jobs j
+  WHERE j.tenant_id = tenant AND j.status IN ('succeeded', 'cancelled')
+    AND j.payload ->> 'collection_id' IN (SELECT d.collection_id::text FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (secret))
+    AND (j.kind NOT IN ('index_uploads', 'fetch_urls')
+      OR EXISTS (
+        SELECT 1 FROM jsonb_path_query(j.result, '$.uploaded[*].id') AS named WHERE named #>> '{}' = ANY (secret::text[]))
+      OR EXISTS (
+        SELECT 1 FROM jsonb_path_query(j.result, '$.failed[*].external_id') AS named
+        JOIN rag.documents d ON left(d.external_id, 200) = named #>> '{}' WHERE d.tenant_id = tenant AND d.id = ANY (secret)));
+  UPDATE jobs j SET result = '{}', progress = '{}'  -- these may be tried again
+  WHERE j.tenant_id = tenant AND j.kind NOT IN ('index_uploads', 'fetch_urls', 'sync_source') AND j.status IN ('failed', 'parked')
+    AND j.payload ->> 'collection_id' IN (SELECT d.collection_id::text FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (secret));
   told := ARRAY(SELECT DISTINCT m.session_id FROM messages m WHERE m.tenant_id = tenant AND m.document_ids && secret);
   asked := ARRAY(
     SELECT r.id FROM runs r WHERE r.tenant_id = tenant AND (r.document_ids && secret OR r.session_id = ANY (told))
@@ -217,7 +226,7 @@ DECLARE
   known boolean;
   asked text[];
 BEGIN
-  IF withholds() AND NOT reads_session(tenant, session, own_principals()) THEN RETURN false; END IF;
+  IF withholds_questions() AND NOT reads_session(tenant, session, own_principals()) THEN RETURN false; END IF;
   PERFORM 1 FROM sessions s WHERE s.tenant_id = tenant AND s.id = session FOR UPDATE;
   known := FOUND;
   asked := ARRAY(

@@ -2,8 +2,8 @@
 
 -- name: pending
 -- Indexed documents after $3 that are embedded without what the writer $4 wrote, or with chunks that lack it for the reason $6,
--- which may pass.
-SELECT d.id, d.version, d.title, d.media_type, d.enrichment FROM rag.documents d
+-- which may pass. `own`: whether who has the names $7 may read it, on whose key it is counted then.
+SELECT d.id, d.version, d.title, d.media_type, d.enrichment, d.access IS NULL OR d.access && $7::text[] AS own FROM rag.documents d
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id > $3 AND d.status = 'indexed'
   AND (d.enrichment ->> 'writer' IS DISTINCT FROM $4 OR d.enrichment -> 'without' ? $6)
 ORDER BY d.id LIMIT $5
@@ -21,8 +21,13 @@ LEFT JOIN rag.embeddings e ON e.tenant_id = $1 AND e.chunk_id = c.id AND e.model
 WHERE c.tenant_id = $1 AND c.document_id = $2 ORDER BY c.ordinal
 
 -- name: cached
-SELECT DISTINCT ON (content_hash) content_hash, context, reason FROM rag.chunk_contexts
-WHERE tenant_id = $1 AND content_hash = ANY ($2::bytea[]) AND writer = $3 ORDER BY content_hash
+-- For document $4: of documents that everybody may read who may read that, for who pays for a call learns that the text is new.
+SELECT DISTINCT ON (e.content_hash) e.content_hash, e.context, e.reason FROM rag.chunk_contexts e
+JOIN rag.documents k ON k.tenant_id = $1 AND k.id = e.document_id
+JOIN rag.documents d ON d.tenant_id = $1 AND d.id = $4
+WHERE e.tenant_id = $1 AND e.content_hash = ANY ($2::bytea[]) AND e.writer = $3
+  AND (k.access IS NULL OR k.access @> d.access OR k.id = d.id)
+ORDER BY e.content_hash
 
 -- name: forget
 -- What an earlier release kept for a reason that may pass.

@@ -5,6 +5,11 @@
 -- Forgets sessions of the tenant that nobody has used for $2 minutes.
 DELETE FROM rag.qa_sessions WHERE tenant_id = $1 AND last_accessed_at < now() - make_interval(mins => $2)
 
+-- name: own
+-- What was read in a session of this name by who could read more than everybody is at hand for those who could read as much.
+SELECT CASE WHEN own.names = '{}' THEN $1::text ELSE $1::text || ' ' || md5(own.names::text) END AS id
+FROM (SELECT rag.asked_as() AS names) AS own
+
 -- name: open
 -- The session, begun if need be; false where it began just now.
 INSERT INTO rag.qa_sessions AS s (tenant_id, collection_id, id, last_accessed_at, asked_by) VALUES ($1, $2, $3, now(), $4)
@@ -26,10 +31,7 @@ ORDER BY used_at DESC, passage_id LIMIT $4
 DELETE FROM rag.qa_gaps WHERE tenant_id = $1 AND collection_id = $2 AND session_id = $3 AND epoch <> $4
 
 -- name: gaps
--- They are a model's words, maybe out of what only some may read: where anything is withheld, for who alone asks in the session.
-SELECT gap FROM rag.qa_gaps WHERE tenant_id = $1 AND collection_id = $2 AND session_id = $3 AND (NOT rag.withholds() OR EXISTS (
-  SELECT 1 FROM rag.qa_sessions s
-  WHERE s.tenant_id = $1 AND s.collection_id = $2 AND s.id = $3 AND s.asked_by <@ rag.own_principals()))
+SELECT gap FROM rag.qa_gaps WHERE tenant_id = $1 AND collection_id = $2 AND session_id = $3
 
 -- name: edges
 -- Relations that the session has followed, by name, each with the passages that prove it.
@@ -71,4 +73,5 @@ SELECT $1, $2, $3, g, c.epoch FROM unnest($4::text[]) AS g CROSS JOIN (
 ON CONFLICT (tenant_id, collection_id, session_id, gap) DO UPDATE SET epoch = excluded.epoch
 
 -- name: delete
-DELETE FROM rag.qa_sessions WHERE tenant_id = $1 AND id = $2
+-- Of its name, and of those who could read as much.
+DELETE FROM rag.qa_sessions WHERE tenant_id = $1 AND id IN ($2, $3)

@@ -1,12 +1,14 @@
 -- Resumable runs and their events. Every instant is the database's own.
 
 -- name: open
--- No row: the id is taken, by a resumable run or in a trace.
+-- No row: the id is taken, by a resumable run or in a trace. In a conversation that is withheld from who asks nothing is kept, so
+-- the run is of none.
 INSERT INTO rag.resumable_runs (tenant_id, id, surface, session_id, owner, lease_until, asked_by, asked_as)
-SELECT $1, $2, $3, $4, $5, statement_timestamp() + $6::interval, $7, rag.asked_as()
+SELECT $1, $2, $3, CASE WHEN NOT rag.withholds_questions() OR rag.reads_session($1, $4, rag.own_principals()) THEN $4 END, $5,
+  statement_timestamp() + $6::interval, $7, rag.asked_as()
 WHERE NOT EXISTS (SELECT 1 FROM rag.runs WHERE tenant_id = $1 AND id = $2)
 ON CONFLICT DO NOTHING
-RETURNING id
+RETURNING session_id
 
 -- name: asked_by
 SELECT asked_by FROM rag.resumable_runs WHERE tenant_id = $1 AND id = $2

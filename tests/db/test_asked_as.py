@@ -265,38 +265,69 @@ async def test_a_run_whose_asker_loses_a_right_ends_and_is_kept(letters: Service
 # --- other things that are kept, or told --------------------------------------------------------------------------------
 
 
-async def test_gaps_of_a_session_are_for_who_alone_asks_in_it(letters: Services) -> None:
+async def test_what_a_session_has_at_hand_is_of_those_who_could_read_as_much(letters: Services) -> None:
+    """Under one name, and when nothing is restricted any more."""
     hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    colleague = as_caller(letters, "hr", "lunch", name="ann")
 
-    async def opened(caller: Services, session: str) -> qa_sessions.StoredSession:
+    async def opened(caller: Services) -> qa_sessions.StoredSession:
         async with caller.database.transaction(caller.principal) as connection:
-            made = await qa_sessions.open_(connection, caller.principal, "default", session, idle_minutes=60, nodes=9)
+            made = await qa_sessions.open_(connection, caller.principal, "default", "team", idle_minutes=60, nodes=9)
         assert made
         return made
 
-    async def keep(caller: Services, session: str) -> None:
-        key = (await opened(caller, session)).key
+    async def keep(caller: Services, *not_found: str) -> None:
+        key = (await opened(caller)).key
         async with caller.database.transaction(caller.principal) as connection:
-            await qa_sessions.keep(
-                connection,
-                caller.principal,
-                key,
-                passages=(),
-                relations=(),
-                not_found=["dismissal of mallory"],
-                nodes=9,
+            passages = [row["id"] for row in await connection.fetch("SELECT id FROM rag.passages LIMIT 1")]
+            more = {"relations": (), "not_found": not_found, "nodes": 9}
+            await qa_sessions.keep(connection, caller.principal, key, passages=passages, **more)
+
+    await keep(hr, "dismissal of mallory")
+    for caller, gaps in ((hr, {"dismissal of mallory"}), (colleague, {"dismissal of mallory"}), (nobody, set())):
+        held = await opened(caller)
+        assert (held.not_found, bool(held.passages)) == (gaps, bool(gaps))
+    await keep(nobody, "dismissal of mallory")  # its own, though it is called the same
+    await keep(nobody, "a garden")
+    assert (await opened(hr)).not_found == {"dismissal of mallory"}
+    async with nobody.database.transaction(nobody.principal) as connection:
+        assert await qa_sessions.delete(connection, nobody.principal, "team")
+    assert (await opened(hr)).passages, "nobody forgets it for others"
+    await delete_documents(letters, "staff", DocumentFilter(metadata={"kind": "letter"}))
+    assert (await opened(nobody)).passages == ()
+
+
+async def test_a_resumable_run_in_a_withheld_conversation_is_of_none(letters: Services) -> None:
+    """As one that is not resumable: it answers, and nothing of it is saved in the conversation."""
+    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    await final(await start(hr, Question(OPEN, "default", new_id(), session_id="s1"), resumable=True))
+    task = await start(nobody, Question(OPEN, "default", new_id(), session_id="s1"), resumable=True)
+    told = (await final(task)).answer
+    assert "eight" in told.answer
+    assert (await get_run(nobody, told.run_id)).status == "succeeded"
+    assert [one.id for one in await list_conversations(nobody)] == []
+    before = await seen(hr)
+    assert before[1] == 2, "what was asked and answered first"
+
+
+async def test_a_withheld_conversation_is_forgotten_by_nobody_else(letters: Services) -> None:
+    """Also when no document is restricted any more."""
+    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    await final(await start(hr, Question(OPEN, "default", new_id(), session_id="s1"), resumable=True))
+    await letters.traces.flush()
+    await delete_documents(letters, "staff", DocumentFilter(metadata={"kind": "letter"}))
+
+    async def events() -> str:
+        async with letters.database.transaction(letters.principal, readonly=True) as connection:
+            return str(
+                await connection.fetchval("SELECT string_agg(r::text, '' ORDER BY r::text) FROM rag.run_events r")
             )
 
-    hidden = source("board.md", "The board sells the house.", ("group:board",))
-    await index_now(letters, "staff", [hidden])
-    for caller, session in ((hr, "team"), (nobody, "own")):
-        await keep(caller, session)
-        assert (await opened(caller, session)).not_found == {"dismissal of mallory"}
-    assert (await opened(nobody, "team")).not_found == set()
-    assert (await opened(hr, "team")).not_found == set()  # two ask in it
-    assert (await opened(letters, "team")).not_found == {"dismissal of mallory"}
-    await delete_documents(letters, "staff", DocumentFilter(metadata={"kind": "letter"}))
-    assert (await opened(nobody, "team")).not_found == {"dismissal of mallory"}
+    before = await events()
+    assert "eight" in before
+    async with nobody.database.transaction(nobody.principal) as connection:
+        assert not await memory.forget(connection, "s1")
+    assert await events() == before
 
 
 ENGINES = (
@@ -395,7 +426,7 @@ async def test_what_jobs_counted_goes_with_the_restricted_documents_that_they_co
     await change_document(letters, "staff", (await list_documents(letters, "staff"))[0].id, access=["group:board"])
     assert (await kept(letters))[0][0] == {"redone": 7, "left_documents": []}
     await delete_documents(letters, "staff", DocumentFilter(metadata={"kind": "letter"}))
-    assert await kept(nobody) == [({}, {})]
+    assert await kept(nobody) == await kept(letters) == []
 
 
 # --- analysts -----------------------------------------------------------------------------------------------------------

@@ -113,7 +113,7 @@ async def _with_known_contexts(
     texts = ChunkTexts.of(loaded.text, stored.title if found["titled"] else None, code=loaded.markup == "code")
     async with database.transaction(target.principal, readonly=True) as connection:
         keys = list(context_keys(ready).values())
-        cached = await contexts.load_cached(connection, target.principal, found["writer"], keys)
+        cached = await contexts.load_cached(connection, target.principal, stored.id, found["writer"], keys)
     written = {key: WrittenContext(*one) for key, one in cached.items()}
     embedder = target.embedder
     enriched = await asyncio.to_thread(with_contexts, ready, texts, written, embedder.tokens, embedder.max_tokens)

@@ -117,7 +117,9 @@ class _Enrichment:
             rows = await contexts.load_chunks(connection, principal, document.id, serving)
             if text is None or text[0] != document.version:
                 return False
-            cached = await contexts.load_cached(connection, principal, self.writer, [row["key"] for row in rows])
+            cached = await contexts.load_cached(
+                connection, principal, document.id, self.writer, [row["key"] for row in rows]
+            )
         chunks = [_chunk(row) for row in rows]
         written = {key: WrittenContext(*one) for key, one in cached.items()}
         self.work.tally["cached"] += sum(one.told.key in written for one in chunks)
@@ -169,7 +171,7 @@ class _Enrichment:
     ) -> list[WrittenContext | None]:
         """One call; what it says is kept with what it cost. Raises ProviderError, and CapReachedError instead of calling."""
         reply, spend = await self.work.call(
-            question(document.title, text, chunks), lambda failed: self._keep(document, {}, failed)
+            document, question(document.title, text, chunks), lambda failed: self._keep(document, {}, failed)
         )
         if reply is None:
             return [None] * len(chunks)

@@ -106,7 +106,9 @@ class _Extraction:
             said = {
                 digest: from_json(stored)
                 for digest, stored in (
-                    await extractions.load_cached(connection, principal, self.extractor, [p.digest for p in passages])
+                    await extractions.load_cached(
+                        connection, principal, document.id, self.extractor, [p.digest for p in passages]
+                    )
                 ).items()
             }
         self.work.tally["cached"] += sum(one.digest in said for one in passages)
@@ -132,7 +134,7 @@ class _Extraction:
 
     async def _call(self, document: PendingDocument, batch: Sequence[ModelPassage]) -> list[Said | None]:
         """One call; what it says is kept with what it cost. Raises ProviderError, and CapReachedError instead of calling."""
-        reply, spend = await self.work.call(question(batch), lambda failed: self._keep(document, {}, failed))
+        reply, spend = await self.work.call(document, question(batch), lambda failed: self._keep(document, {}, failed))
         if reply is None:
             return [None] * len(batch)
         found = read_reply(reply, batch)

@@ -31,10 +31,13 @@ REFUSED: Final = frozenset({400, 413, 422})
 
 
 class WaitingDocument(Protocol):
-    """A document that waits for the model."""
+    """A document that waits for the model. `own`: whether who ordered the job may read it."""
 
     @property
     def id(self) -> UUID: ...
+
+    @property
+    def own(self) -> bool: ...
 
 
 Document = TypeVar("Document", bound=WaitingDocument)
@@ -85,14 +88,17 @@ class ModelWork:
                 return done > 0
             after = waiting[-1].id
 
-    async def call(self, filled: Prompt, note_spend: Callable[[Spend], Awaitable[None]]) -> tuple[str | None, Spend]:
-        """What the model writes, and what it cost: None where it has nothing usable to say of this text, but may of another.
+    async def call(
+        self, document: WaitingDocument, filled: Prompt, note_spend: Callable[[Spend], Awaitable[None]]
+    ) -> tuple[str | None, Spend]:
+        """What the model writes, and what it cost: None where it has nothing usable to say of this text, but may of another. Of a
+        document that who ordered the job may not read it is counted on no key: the sum would tell of it.
 
         `note_spend`: stores what a call cost that failed. Raises ProviderError, and CapReachedError instead of calling.
         """
         await self._check(prompt_size(filled))
         await self.context.progress(self.tally["documents"], None, f"{self.doing} with {self.chat.name}")
-        meter = Meter(self.settings.answer.prices, self.account)
+        meter = Meter(self.settings.answer.prices, self.account if document.own else None)
         try:
             reply = await meter.chat(self.chat, self.step).complete(
                 [Message("system", filled.system), Message("user", filled.user)],

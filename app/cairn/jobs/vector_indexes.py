@@ -101,13 +101,13 @@ def reconcile_indexes(database: Database, open_ddl: OpenDdl, settings: Callable[
             surplus = [index for index in plan if not index.wanted]
             steps = len(missing) + len(surplus)
             for done, index in enumerate(surplus):
-                await context.progress(done, steps, f"dropping {index.name}")
+                await context.progress(done, steps, "dropping a vector index")
                 await _drop(database, ddl, index, context)
             orphans = [name for name in existing if name not in wanted and name not in {i.name for i in surplus}]
             for name in orphans:  # their collections are deleted
                 await ddl.drop(name)
             for done, index in enumerate(missing, len(surplus)):
-                await context.progress(done, steps, f"building {index.name}: {index.chunk_count} chunks")
+                await context.progress(done, steps, "building a vector index")
                 await _build(database, ddl, index, context, valid=existing.get(index.name))
             for index in wanted.values():  # what an older release has written beside this one
                 await _move(database, index, context, own=True)
@@ -165,7 +165,8 @@ async def _move(database: Database, index: PlannedIndex, context: JobContext, *,
             return
         before = done
         for start in range(0, len(found), PORTION):
-            await context.progress(done, index.chunk_count, f"moving vectors of {index.name}")
+            share = min(100 * done // max(index.chunk_count, 1), 100)  # the job is of all tenants: no number of one
+            await context.progress(share, 100, "moving vectors")
             async with database.transaction(owner) as connection:
                 await lexical.lock(connection, owner, index.collection_id)
                 done += await vector_indexes.move(connection, index, found[start : start + PORTION], own=own)

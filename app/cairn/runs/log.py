@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from itertools import groupby
 from typing import Final, Protocol
@@ -132,10 +133,11 @@ class DurableLog:
         """False: the run id is taken. `trace`: of the run as it begins, which is there from then on."""
         self._mask = Mask.of(question.text)
         async with self._database.transaction(self._principal) as connection:
-            if not await runs.open_run(connection, self._principal, question, surface, self._owner, self._lease):
+            opened = await runs.open_run(connection, self._principal, question, surface, self._owner, self._lease)
+            if opened is None:
                 return False
             if trace is not None:
-                await traces.insert(connection, [trace])
+                await traces.insert(connection, [replace(trace, session_id=opened["session_id"])])
             return True
 
     def append(self, event: Event) -> None:

@@ -173,11 +173,11 @@ async def delete_collection(services: Services, name: str) -> None:
     collection = await get_collection(services, name)
     async with services.database.transaction(services.principal) as connection:
         await require_reader_of_all(services, connection, collection)
+        counts = await collections.count_open(connection, services.principal, collection.id)  # the audit log stays
         await traces.forget_collection(connection, services.principal, collection.id)
         if not (gone := await collections.delete(connection, services.principal, name)):
             raise NotFoundError(f"no collection named {name}")
         await cache.forget(connection, gone)
-        counts = {"documents": collection.document_count, "chunks": collection.chunk_count}
         await audit.record(connection, services.principal, "collection.delete", collection.name, counts)
         if collection.chunk_count > services.settings.current.vector.dedicated_above * 0.8:
             await vector_indexes.enqueue_plan(connection, services.principal)  # it may have had an index of its own

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from uuid import UUID
 
-from cairn.domain.job import Job, JobStatus, WaitingFile
+from cairn.domain.job import Job, JobProgress, JobStatus, WaitingFile
 from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
 from cairn.ingest.model_jobs import ENRICH, MODEL, enqueue
 from cairn.jobs import vector_indexes
@@ -63,12 +63,11 @@ async def get_job(services: Services, job_id: UUID) -> Job:
 
 
 def _told(services: Services, job: Job) -> Job:
-    """Addresses and files of sources are for who operates; others see that one is being synchronised, and how that went."""
-    if job.kind != SYNC_SOURCE or services.principal.caller.reads_all or (job.error is None and job.result is None):
+    """Addresses, files and their number are for who operates; others see that a source is synchronised, and how that went."""
+    if job.kind != SYNC_SOURCE or services.principal.caller.reads_all:
         return job
-    return replace(
-        job, result=None, error=None if job.error is None else "its error is told by GET /sources, to the scope admin"
-    )
+    said = None if job.error is None else "its error is told by GET /sources, to the scope admin"
+    return replace(job, result=None, progress=JobProgress(), error=said)
 
 
 async def _require_master(services: Services, job_id: UUID) -> None:

@@ -173,7 +173,7 @@ async def follow_run(services: Services, run_id: UUID, after: int) -> tuple[RunV
     if after > run.last_seq:
         raise InputError(f"run {run_id} has {run.last_seq} events so far; {after} is not one of them")
     if task := await _find_task(services, run_id):
-        await _record_reading(services, run_id, task.asked_by)
+        await record_watching(services, task)
         return run, task.events(after, services.principal)
     if audit.leaves_record(services.principal):
         async with services.database.primary.transaction(services.principal, readonly=True) as connection:
@@ -197,12 +197,17 @@ async def _record_reading(services: Services, run_id: UUID, asked_by: str | None
     await audit.record_read_of_others(services.database, services.principal, "events", str(run_id), askers)
 
 
+async def record_watching(services: Services, task: Task) -> None:
+    """Put on record that the caller watches a run under way, where somebody else asked it."""
+    await _record_reading(services, task.id, task.asked_by)
+
+
 async def watch_run(services: Services, run_id: UUID) -> AsyncGenerator[Numbered]:
     """Events of a resumable run, or of a plain one under way in this process, from the first on; watching changes nothing.
     Raises NotFoundError, and ConflictError for a plain run that has ended."""
     task = await _find_task(services, run_id)
     if task and not task.resumable:
-        await _record_reading(services, run_id, task.asked_by)
+        await record_watching(services, task)
         return _watch(services, task)
     return (await follow_run(services, run_id, 0))[1]
 

@@ -63,6 +63,11 @@ async def delete(connection: Any, principal: Principal, name: str) -> UUID | Non
     return gone
 
 
+async def count_open(connection: Any, principal: Principal, collection_id: UUID) -> dict[str, int]:
+    """Documents and chunks of a collection that everybody in the tenant may read."""
+    return dict(await connection.fetchrow(SQL["count_open"], principal.tenant_id, collection_id))
+
+
 async def touch(connection: Any, principal: Principal, collection_id: UUID) -> int | None:
     """Take the lock between writers and raise the epoch (returned; None when the collection is gone)."""
     epoch: int | None = await connection.fetchval(SQL["touch"], principal.tenant_id, collection_id)

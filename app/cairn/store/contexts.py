@@ -24,20 +24,25 @@ Written = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class PlainDocument:
-    """A document that is embedded without the contexts that are wanted; `enrichment` has those of another writer."""
+    """A document that is embedded without the contexts that are wanted; `enrichment` has those of another writer. `own`: whether
+    who ordered the job may read it."""
 
     id: UUID
     version: int
     title: str
     media_type: str
     enrichment: Mapping[str, Any] | None
+    own: bool = True
 
 
 async def list_pending(
     connection: Any, principal: Principal, collection_id: UUID, writer: str, *, after: UUID, limit: int
 ) -> list[PlainDocument]:
     """In order of id, after the given one."""
-    rows = await connection.fetch(SQL["pending"], principal.tenant_id, collection_id, after, writer, limit, UNREAD)
+    names = list(principal.caller.names)
+    rows = await connection.fetch(
+        SQL["pending"], principal.tenant_id, collection_id, after, writer, limit, UNREAD, names
+    )
     return [PlainDocument(**dict(row)) for row in rows]
 
 
@@ -54,10 +59,10 @@ async def load_chunks(connection: Any, principal: Principal, document_id: UUID, 
 
 
 async def load_cached(
-    connection: Any, principal: Principal, writer: str, keys: Sequence[bytes]
+    connection: Any, principal: Principal, document_id: UUID, writer: str, keys: Sequence[bytes]
 ) -> dict[bytes, Written]:
-    """What was written for these keys, for any document of the tenant."""
-    rows = await connection.fetch(SQL["cached"], principal.tenant_id, list(keys), writer)
+    """What was written for these keys of a document, for any of the tenant that all may read who may read it."""
+    rows = await connection.fetch(SQL["cached"], principal.tenant_id, list(keys), writer, document_id)
     return {bytes(row["content_hash"]): (row["context"], row["reason"]) for row in rows if row["reason"] != UNREAD}
 
 

@@ -15,17 +15,19 @@ SQL = load_queries("extractions")
 
 @dataclass(frozen=True, slots=True)
 class PendingDocument:
-    """A document whose graph has nothing of the model yet."""
+    """A document whose graph has nothing of the model yet. `own`: whether who ordered the job may read it."""
 
     id: UUID
     version: int
+    own: bool = True
 
 
 async def list_pending(
     connection: Any, principal: Principal, collection_id: UUID, extractor: str, *, after: UUID, limit: int
 ) -> list[PendingDocument]:
     """In order of id, after the given one."""
-    rows = await connection.fetch(SQL["pending"], principal.tenant_id, collection_id, after, extractor, limit)
+    arguments = (principal.tenant_id, collection_id, after, extractor, limit, list(principal.caller.names))
+    rows = await connection.fetch(SQL["pending"], *arguments)
     return [PendingDocument(**dict(row)) for row in rows]
 
 
@@ -41,10 +43,10 @@ async def passages(connection: Any, principal: Principal, document_id: UUID) -> 
 
 
 async def load_cached(
-    connection: Any, principal: Principal, extractor: str, hashes: Sequence[bytes]
+    connection: Any, principal: Principal, document_id: UUID, extractor: str, hashes: Sequence[bytes]
 ) -> dict[bytes, Mapping[str, Any]]:
-    """Results by hash of the passage, from any document of the tenant."""
-    rows = await connection.fetch(SQL["cached"], principal.tenant_id, list(hashes), extractor)
+    """Results for passages of a document by their hash, from any of the tenant that all may read who may read it."""
+    rows = await connection.fetch(SQL["cached"], principal.tenant_id, list(hashes), extractor, document_id)
     return {bytes(row["content_hash"]): row["result"] for row in rows}
 
 

@@ -19,7 +19,8 @@ MOST_EDGES = 500
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """`epoch`: state of the collection when the session was opened."""
+    """`session_id`: as it is stored, which tells apart who could read more than everybody when it was opened. `epoch`: state of
+    the collection then."""
 
     collection_id: UUID
     session_id: str
@@ -47,8 +48,8 @@ async def open_(
     found = await connection.fetchrow(SQL["collection"], tenant, collection)
     if found is None:
         return None
-    key = SessionKey(found["id"], session_id, found["epoch"])
-    of = (tenant, key.collection_id, session_id)
+    key = SessionKey(found["id"], await connection.fetchval(SQL["own"], session_id), found["epoch"])
+    of = (tenant, key.collection_id, key.session_id)
     if not await connection.fetchval(SQL["open"], *of, [principal.caller.id]):
         return StoredSession(key)
     await connection.execute(SQL["forget_gaps"], *of, key.epoch)
@@ -95,4 +96,5 @@ async def relations(connection: Any, principal: Principal, ids: Sequence[UUID]) 
 
 async def delete(connection: Any, principal: Principal, session_id: str) -> bool:
     """Forget a session in all collections; False where there is none."""
-    return str(await connection.execute(SQL["delete"], principal.tenant_id, session_id)) != "DELETE 0"
+    own = await connection.fetchval(SQL["own"], session_id)
+    return str(await connection.execute(SQL["delete"], principal.tenant_id, session_id, own)) != "DELETE 0"

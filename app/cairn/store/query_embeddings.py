@@ -1,5 +1,5 @@
-"""Embeddings of repeated queries, as questions (protocols.py, `embed_questions`): an LRU in the process, and behind it
-rag.query_embeddings for all processes."""
+"""Embeddings of repeated queries, as questions (protocols.py, `embed_questions`): an LRU in the process, of each caller's own,
+and behind it rag.query_embeddings for all callers and processes, without what was asked by who could read more than everybody."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ QUEUE_SIZE = 200
 """Embeddings waiting to be written; what does not fit is not shared with other processes."""
 
 _Key = tuple[int, int, bytes]
+_Own = tuple[_Key, tuple[str, ...]]
+"""With the names of who asked: that somebody else asked it would show in how long it takes, and what it costs."""
 
 
 class QueryEmbeddings:
@@ -30,8 +32,8 @@ class QueryEmbeddings:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._recent: OrderedDict[_Key, HalfVector] = OrderedDict()
-        self._queue: asyncio.Queue[tuple[_Key, HalfVector, int]] = asyncio.Queue(QUEUE_SIZE)
+        self._recent: OrderedDict[_Own, HalfVector] = OrderedDict()
+        self._queue: asyncio.Queue[tuple[Principal, _Key, HalfVector, int]] = asyncio.Queue(QUEUE_SIZE)
         self._task: asyncio.Task[None] | None = None
 
     async def get(self, principal: Principal, model: EmbeddingModel, query: str, capacity: int) -> HalfVector | None:
@@ -39,8 +41,9 @@ class QueryEmbeddings:
         if not capacity:
             return None
         key = _key(principal, model, query)
-        if (found := self._recent.get(key)) is not None:
-            self._recent.move_to_end(key)
+        own = key, principal.names
+        if (found := self._recent.get(own)) is not None:
+            self._recent.move_to_end(own)
             return found
         async with self._database.transaction(
             principal, readonly=True, config={"statement_timeout": "1000"}
@@ -49,17 +52,17 @@ class QueryEmbeddings:
         if row is None:
             return None
         vector: HalfVector = row["embedding"]
-        self._remember(key, vector, capacity)
+        self._remember(own, vector, capacity)
         if row["touch"]:
-            self._share(key, vector, capacity)
+            self._share(principal, key, vector, capacity)
         return vector
 
     def put(self, principal: Principal, model: EmbeddingModel, query: str, vector: HalfVector, capacity: int) -> None:
         """Never waits and never raises; other processes know it a moment later."""
         if capacity:
             key = _key(principal, model, query)
-            self._remember(key, vector, capacity)
-            self._share(key, vector, capacity)
+            self._remember((key, principal.names), vector, capacity)
+            self._share(principal, key, vector, capacity)
 
     async def flush(self) -> None:
         """Wait until everything put so far is in the database, or given up."""
@@ -68,15 +71,15 @@ class QueryEmbeddings:
     async def close(self) -> None:
         await self.flush()
 
-    def _remember(self, key: _Key, vector: HalfVector, capacity: int) -> None:
+    def _remember(self, key: _Own, vector: HalfVector, capacity: int) -> None:
         self._recent[key] = vector
         self._recent.move_to_end(key)
         while len(self._recent) > capacity:
             self._recent.popitem(last=False)
 
-    def _share(self, key: _Key, vector: HalfVector, capacity: int) -> None:
+    def _share(self, principal: Principal, key: _Key, vector: HalfVector, capacity: int) -> None:
         try:
-            self._queue.put_nowait((key, vector, capacity))
+            self._queue.put_nowait((principal, key, vector, capacity))
         except asyncio.QueueFull:
             return
         if self._task is None or self._task.done():
@@ -84,10 +87,10 @@ class QueryEmbeddings:
 
     async def _drain(self) -> None:
         while not self._queue.empty():
-            key, vector, capacity = self._queue.get_nowait()
+            principal, key, vector, capacity = self._queue.get_nowait()
             try:
                 async with self._database.bookkeeping.transaction(
-                    Principal(key[0], ""), config={"synchronous_commit": "off", "statement_timeout": "5000"}
+                    principal, config={"synchronous_commit": "off", "statement_timeout": "5000"}
                 ) as connection:
                     await connection.execute(SQL["keep_embedding"], *key, vector, capacity)
             except ReadOnlyError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, Literal, get_args
@@ -44,11 +44,13 @@ Signal = Literal["go_on", "cancel"]
 
 async def open_run(
     connection: Any, principal: Principal, question: Question, surface: Surface, owner: UUID, lease: timedelta
-) -> bool:
-    """False: the run id is taken. Raises ConflictError."""
+) -> Mapping[str, Any] | None:
+    """The `session_id` of the run, which is of no conversation where that is withheld from who asks; None: the run id is taken.
+    Raises ConflictError."""
     await persons.require_kept(connection, principal)
     arguments = (question.run_id, surface, question.session_id, owner, lease, principal.caller.id)
-    return await connection.fetchval(SQL["open"], principal.tenant_id, *arguments) is not None
+    row: Mapping[str, Any] | None = await connection.fetchrow(SQL["open"], principal.tenant_id, *arguments)
+    return row
 
 
 async def asked_by(connection: Any, principal: Principal, run_id: UUID) -> str | None:

@@ -90,6 +90,7 @@ def _assemble(running: Running) -> tuple[FastAPI, ASGIApp]:
     from nicegui import core, ui
 
     from cairn.interfaces.web.pages import add_pages
+    from cairn.interfaces.web.sockets import tie_events_to_pages
     from cairn.interfaces.web.theme import mark
 
     shell = FastAPI(openapi_url=None)
@@ -100,6 +101,7 @@ def _assemble(running: Running) -> tuple[FastAPI, ASGIApp]:
         shell, title="Cairn", mount_path=PAGE, dark=None, binding_refresh_interval=None, show_welcome_message=False,
         reconnect_timeout=10, favicon=mark(colored=True),
     )  # fmt: skip
+    tie_events_to_pages(core.sio)
     return shell, core.app
 
 

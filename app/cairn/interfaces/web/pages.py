@@ -18,6 +18,7 @@ from cairn.interfaces.web.frame import ROOMS, Page, add_style, draw_brand, frame
 from cairn.interfaces.web.issuer import FAILURE, begin_address
 from cairn.interfaces.web.rooms import ask, documents, graph, operation, runs, search
 from cairn.interfaces.web.session import Session
+from cairn.interfaces.web.sockets import tie_to_reader
 from cairn.interfaces.web.texts import Texts, choose_language, texts_in
 
 Show = Callable[[Page], Awaitable[None]]
@@ -44,6 +45,7 @@ def _page_of(running: Running, room: str) -> Callable[[Request], Awaitable[None]
         try:
             session = Session.of(running, request)
             client = ui.context.client
+            tie_to_reader(client, session.principal)
             client.on_delete(
                 await session.watch(client.delete)
             )  # its browser loads the page again, and is asked to sign in

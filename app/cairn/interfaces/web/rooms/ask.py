@@ -23,7 +23,7 @@ from cairn.interfaces.web.viewer import SourcePanel
 from cairn.service.ask import Task, model_name, start, strategy_names
 from cairn.service.conversations import check_session_id, get_history, new_session
 from cairn.service.documents import check_collection_name
-from cairn.service.runs import list_judgements
+from cairn.service.runs import list_judgements, record_watching
 from cairn.service.search import check_query
 from cairn.wiring import Services
 
@@ -53,7 +53,7 @@ async def show(page: Page) -> None:
     services = await page.session.services("read")
     names, settings = await list_shown_names(services), services.settings.current
     collection = choose_from(list(names), read_address("collection"), settings.rag.collection_name)
-    task = _find_run(services, read_address("run"))
+    task = await _find_run(services, read_address("run"))
     session = read_address("conversation") or (task.question.session_id if task else None) or new_session()
     room = _Room(page, collection, session, model=model_name(services))
     room.draw(names)
@@ -268,11 +268,15 @@ async def _read_all(services: Services, session_id: str) -> list[SavedMessage]:
             return messages
 
 
-def _find_run(services: Services, run: str) -> Task | None:
-    """The run of an address, while it is under way in this process, for who asked it and who reads everything."""
+async def _find_run(services: Services, run: str) -> Task | None:
+    """The run of an address, while it is under way in this process, for who asked it and who reads everything, of whom that is
+    on record."""
     try:
         task = services.runs.find(services.principal, UUID(run))
     except ValueError:
         return None
     caller = services.principal.caller
-    return task if task and (caller.reads_all or task.asked_by == caller.id) else None
+    if task is None or not (caller.reads_all or task.asked_by == caller.id):
+        return None
+    await record_watching(services, task)
+    return task

@@ -1,0 +1,234 @@
+"""What stands beside documents tells nothing of what a caller may not read: caches, rules, jobs, measurements, costs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from cairn.domain.document import Source
+from cairn.domain.document_list import DocumentFilter
+from cairn.domain.ids import new_id
+from cairn.service.access import list_access_rules, set_folder_access
+from cairn.service.documents import delete_collection, get_collection, index_now
+from cairn.service.editing import delete_documents
+from cairn.service.evaluation import list_runs
+from cairn.service.jobs import list_jobs
+from cairn.service.keys import create_key
+from cairn.service.search import get_trace
+from cairn.wiring import Services
+from tests.db.extracting import MILL, TIN, Extracting, settings
+from tests.db.test_access_lists import as_caller, source
+from tests.documents import find
+from tests.sharing import SHARED
+
+pytestmark = SHARED
+
+CAFETERIA = "The cafeteria of Harbour House opens at eight."
+QUERY = "when does the cafeteria open"
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def letters(services: Services) -> Services:
+    """The cafeteria is everybody's; in another collection something is restricted."""
+    await index_now(services, "test", [source("open.md", CAFETERIA, None)])
+    await index_now(services, "staff", [source("pay.md", "The salary of Marie Dubois rises.", ("group:hr",))])
+    return services
+
+
+async def count(services: Services, sql: str, *arguments: Any) -> int:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return int(await connection.fetchval(f"SELECT count(*) FROM rag.{sql}", *arguments))
+
+
+# --- caches -------------------------------------------------------------------------------------------------------------
+
+
+async def test_that_somebody_searched_is_for_those_who_could_read_as_much(letters: Services) -> None:
+    """Though both read all of the collection."""
+    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    await find(hr, QUERY)
+    await letters.search_deps.embeddings.flush()
+    assert await count(letters, "retrieval_cache") == await count(letters, "query_embeddings") == 0
+    found = await find(nobody, QUERY)
+    assert (found.from_cache, "embed" in found.timings_ms) == (False, True)
+    assert (await get_trace(nobody, found.trace_id)).plan.get("cached_run") is None
+    other = await find(as_caller(letters, "lunch", name="ann"), QUERY)
+    assert other.from_cache, "what everybody may know is shared"
+    again = await find(hr, QUERY)
+    assert again.from_cache, "and so it is with those who may know more"
+
+
+async def test_where_nothing_is_restricted_all_share(services: Services) -> None:
+    await index_now(services, "test", [source("open.md", CAFETERIA, None)])
+    await find(services, QUERY)
+    assert (await find(as_caller(services, "hr"), QUERY)).from_cache
+    await services.search_deps.embeddings.flush()
+    await services.search_deps.ledger.settle(services.principal)
+    found = await find(as_caller(services), QUERY, top_k=3)
+    assert (found.from_cache, "embed" in found.timings_ms) == (False, False)
+
+
+# --- rules --------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_rule_withholds_before_the_first_document(services: Services) -> None:
+    """Jobs tell what was to lie in its folder, and why it does not."""
+    await index_now(services, "test", [source("open.md", CAFETERIA, None)])
+    nobody, board = as_caller(services), as_caller(services, "board", name="eve")
+    collection = await get_collection(services, "test")
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute(
+            "INSERT INTO rag.jobs (tenant_id, id, kind, payload, status, max_attempts, result) VALUES"
+            " ($1, $2, 'fetch_urls', jsonb_build_object('collection_id', $3::text), 'succeeded', 3, '{\"failed\": []}')",
+            services.principal.tenant_id, new_id(), str(collection.id),
+        )  # fmt: skip
+    assert len(await list_jobs(nobody)) == 1, "nothing is to be withheld"
+    await set_folder_access(services, "test", "board/merger", ["group:board"])
+    assert await list_jobs(nobody) == []
+    assert await list_access_rules(nobody, "test") == []
+    assert [one.prefix for one in await list_access_rules(board, "test")] == ["board/merger"]
+
+
+async def test_a_rule_is_for_whom_it_names_when_its_documents_are_gone(services: Services) -> None:
+    """A rule that opens a folder names nobody."""
+    await index_now(services, "test", [source("open.md", CAFETERIA, None)])
+    await set_folder_access(services, "test", "open", [])
+    await set_folder_access(services, "test", "board", ["group:board"])
+    assert {one.prefix for one in await list_access_rules(services, "test")} >= {"board"}
+    assert await list_access_rules(as_caller(services), "test") == []
+
+
+# --- jobs ---------------------------------------------------------------------------------------------------------------
+
+
+async def test_jobs_that_brought_restricted_documents_go_with_them(letters: Services) -> None:
+    nobody = as_caller(letters)
+    staff = await get_collection(letters, "staff")
+    async with letters.database.transaction(letters.principal) as connection:
+        hidden = await connection.fetchval("SELECT id FROM rag.documents WHERE external_id = 'pay.md'")
+        for told in ({"uploaded": [{"id": str(hidden)}]}, {"failed": [{"external_id": "pay.md"}]}, {"uploaded": []}):
+            await connection.execute(
+                "INSERT INTO rag.jobs (tenant_id, id, kind, payload, status, max_attempts, result) VALUES"
+                " ($1, $2, 'index_uploads', jsonb_build_object('collection_id', $3::text), 'succeeded', 3, $4)",
+                letters.principal.tenant_id, new_id(), str(staff.id), told,
+            )  # fmt: skip
+    assert await list_jobs(nobody) == []
+    await delete_documents(letters, "staff", DocumentFilter(external_ids=["pay.md"]))
+    assert [one.result for one in await list_jobs(nobody)] == [{"uploaded": []}]
+
+
+async def test_how_many_files_a_source_has_is_for_who_operates(services: Services) -> None:
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute(
+            "INSERT INTO rag.jobs (tenant_id, id, kind, payload, status, max_attempts, progress, result)"
+            " VALUES ($1, $2, 'sync_source', '{}', 'succeeded', 3, '{\"done\": 15, \"total\": 15}', '{\"added\": 15}')",
+            services.principal.tenant_id, new_id(),
+        )  # fmt: skip
+    [whole], [told] = await list_jobs(services), await list_jobs(as_caller(services))
+    assert (whole.progress.total, whole.result) == (15, {"added": 15})
+    assert (told.progress.total, told.progress.done, told.result) == (None, 0, None)
+
+
+async def test_work_of_no_collection_is_for_who_operates(letters: Services) -> None:
+    """Such as building indexes, which counts chunks."""
+    async with letters.database.transaction(letters.principal) as connection:
+        await connection.execute(
+            "INSERT INTO rag.jobs (tenant_id, id, kind, payload, status, max_attempts) VALUES"
+            " ($1, $2, 'vector_indexes', '{}', 'succeeded', 3)",
+            letters.principal.tenant_id, new_id(),
+        )  # fmt: skip
+    assert [one.kind for one in await list_jobs(letters)] == ["vector_indexes"]
+    assert await list_jobs(as_caller(letters)) == []
+
+
+# --- measurements -------------------------------------------------------------------------------------------------------
+
+
+async def test_measurements_over_restricted_documents_are_for_who_reads_all(letters: Services) -> None:
+    nobody, staff = as_caller(letters), await get_collection(letters, "staff")
+    async with letters.database.transaction(letters.principal) as connection:
+        await connection.execute(
+            "INSERT INTO rag.recall_checks (tenant_id, id, collection_id, model_id, regime, k, sample, recall, ef_search)"
+            " SELECT $1, $2, $3, id, 'dedicated', 10, 50, 1, 40 FROM rag.embedding_models LIMIT 1",
+            letters.principal.tenant_id, new_id(), staff.id,
+        )  # fmt: skip
+        await connection.execute(
+            "INSERT INTO rag.eval_runs (tenant_id, id, kind, name, data_set, data_hash, collection_id, collection,"
+            " settings_revision, code_version, started_at, finished_at, query_count, degraded) VALUES"
+            " ($1, $2, 'retrieval', '', 'layoffs', '', $3, 'staff', '', '', now(), now(), 1, '{}')",
+            letters.principal.tenant_id, new_id(), staff.id,
+        )  # fmt: skip
+    assert [len(await list_runs(one)) for one in (letters, nobody)] == [1, 0]
+    assert [await count(one, "recall_checks") for one in (letters, nobody)] == [1, 0]
+    assert await count(as_caller(letters, "hr"), "recall_checks") == 1
+
+
+async def test_the_audit_log_counts_what_everybody_could_read(services: Services) -> None:
+    texts = [source("open.md", CAFETERIA, None), source("pay.md", "The salary of Marie Dubois rises.", ("group:hr",))]
+    await index_now(services, "mixed", texts)
+    await delete_collection(services, "mixed")
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        [detail] = await connection.fetch("SELECT detail FROM rag.audit_events WHERE action = 'collection.delete'")
+    assert detail["detail"] == {"documents": 1, "chunks": 1}
+
+
+# --- what a chat model costs --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def talking() -> Extracting:
+    return Extracting()
+
+
+def plain(name: str, text: str, access: tuple[str, ...] | None = None) -> Source:
+    return Source(name, name, text.encode(), access=access)
+
+
+async def calls(services: Services) -> int:
+    await services.worker().run_until_idle()
+    job = next(one for one in await list_jobs(services) if one.kind == "graph_model")
+    assert job.status == "succeeded", job.error
+    return int((job.result or {})["calls"])
+
+
+async def test_what_a_model_said_of_a_restricted_text_is_no_help_to_others(
+    chatty: Services, talking: Extracting
+) -> None:
+    """Who pays for a call would learn by it whether the text is known."""
+    chatty.settings.current = settings().current
+    await index_now(chatty, "test", [plain("mill.txt", MILL, ("group:hr",))])
+    assert await calls(chatty) == 1
+    await index_now(chatty, "guess", [plain("guess.txt", MILL)])
+    assert await calls(chatty) == 1, "nobody can tell that it is the same text"
+    await index_now(chatty, "more", [plain("fewer.txt", MILL, ("group:hr",)), plain("open.txt", MILL)])
+    assert await calls(chatty) == 0, "of an open document everybody may know"
+    await index_now(chatty, "tin", [plain("tin.txt", TIN, ("group:hr", "group:board"))])
+    await calls(chatty)
+    await index_now(chatty, "tin", [plain("copy.txt", TIN, ("group:hr",))])
+    assert await calls(chatty) == 0, "all who read the copy may read the first one"
+    await index_now(chatty, "tin", [plain("other.txt", TIN, ("group:lunch",))])
+    assert await calls(chatty) == 1
+
+
+async def test_a_restricted_document_is_counted_on_no_key_of_who_may_not_read_it(
+    chatty: Services, talking: Extracting
+) -> None:
+    """Others that wait are read by the job that the caller's document has ordered."""
+    chatty.settings.current = settings().current
+    key, _ = await create_key(chatty, "lunch", ["read", "ask", "write"])
+    caller = as_caller(chatty, "lunch", scopes=("read", "ask", "write"))
+    keyed = replace(caller, principal=replace(caller.principal, caller=replace(caller.principal.caller, key_id=key.id)))
+    await index_now(chatty, "test", [plain("hidden.txt", MILL, ("group:hr",))])
+    for job in await list_jobs(chatty):
+        async with chatty.database.transaction(chatty.principal) as connection:
+            await connection.execute("DELETE FROM rag.jobs WHERE id = $1", job.id)
+    await set_folder_access(chatty, "test", "lunch", ["group:lunch"])
+    await index_now(keyed, "test", [plain("own.txt", TIN), plain("lunch/group.txt", f"{TIN} {MILL}")])
+    assert await calls(chatty) == 3
+    await chatty.spending.flush()
+    async with chatty.database.transaction(chatty.principal, readonly=True) as connection:
+        counted = await connection.fetchval("SELECT sum(calls) FROM rag.key_usage WHERE key_id = $1", key.id)
+    assert counted == 2
