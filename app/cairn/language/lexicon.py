@@ -596,6 +596,8 @@ class Superlative(_Section):
     """Of the header of another one that they may be said of: a long trip is one of many hours, or of many kilometres."""
     named: Words = NONE
     """Of the header of one that they are said of where the question names it: "the longest delay"."""
+    born: Words = NONE
+    """Of the header of a date by which they count the other way, where no column has that number: the oldest was born first."""
 
 
 class Arithmetic(_Section):
@@ -670,6 +672,8 @@ class Arithmetic(_Section):
     """Before an adjective, of two rows: "how much longer is A than B"."""
     costing: Words = NONE
     """Verbs that name a column of prices: "cost"."""
+    spending: Words = NONE
+    """Verbs of what is done with money."""
     measuring: Words = NONE
     """Verbs before a number that say no more than that a row has it: "measures more than 20 degrees"."""
     degrees: Words = NONE
@@ -748,6 +752,8 @@ class Arithmetic(_Section):
     """Those of them who are one person each, and no company."""
     names: Words = NONE
     """Such a header, where it says nothing besides: "Name", but no "Product name"."""
+    given: Words = NONE
+    """Which name of a person such a header may say: "First name"."""
     people: Words = NONE
     """What a column counts, never a row."""
     totals: Words = NONE

@@ -19,6 +19,7 @@ from cairn.query.table_words import (
     is_year_column,
     may_mean,
     names_of,
+    names_persons,
 )
 
 BEST: Final = ("highest", "lowest", "rank")
@@ -129,7 +130,7 @@ def _find_persons(reading: TableReading) -> int | None:
     return next(
         (
             at for at, said in words
-            if (said & PERSONS or (said and said <= PERSON_NAMES)) and not reading.table.numeric[at]
+            if (said & PERSONS or names_persons(said)) and not reading.table.numeric[at]
         ),
         None,
     )  # fmt: skip

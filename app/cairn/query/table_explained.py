@@ -31,6 +31,7 @@ from cairn.query.table_words import (
     RATIOS,
     SETTLING,
     SOURCES,
+    SPENDING,
     STATES,
     STRETCHES,
     THAN,
@@ -43,6 +44,7 @@ from cairn.query.table_words import (
     is_deed_of,
     is_its_unit,
     is_kin_of,
+    is_money,
     is_opposite,
     is_other_currency,
     is_other_unit,
@@ -51,6 +53,7 @@ from cairn.query.table_words import (
     may_mean,
     may_name,
     names_moment,
+    names_persons,
 )
 
 
@@ -82,6 +85,7 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         or token in BESIDE | MOMENTS | YEARS
         or (len(token) == 1 and token.isalpha())
         or (token in COSTING and found.measure is not None and _is_price(reading, found.measure))
+        or (token in COSTING | SPENDING and _is_named_money(reading, found))
         or (token in BY and found.operation == "share" and _stands_before_part(reading, at))
         or (token in BY and (found.operation == "top" or _names_measure(reading, at + 1, found)))
         or _is_unit(reading, at, found)
@@ -140,6 +144,14 @@ def _is_named_or_counted(reading: TableReading, at: int, columns: set[int | None
         or any(one.start <= at < one.end for one in reading.periods)
         or any(is_its_unit(reading.tokens[at], reading.table, one) for one in columns if one is not None)
     )
+
+
+def _is_named_money(reading: TableReading, found: Computation) -> bool:
+    """Whether what is computed over are sums of money, of columns that the question names: the only column of numbers may be one
+    of fines."""
+    columns = found.columns or tuple(one for one in (found.measure,) if one is not None)
+    named = frozenset[int]().union(*(span.headers for span in reading.spans if not span.cells))
+    return bool(columns) and all(at in named and is_money(reading.table, at) for at in columns)
 
 
 def _is_price(reading: TableReading, at: int) -> bool:
@@ -221,7 +233,7 @@ def _are_persons(reading: TableReading) -> bool:
     """Whether each row is a person: of the first column, or of the one behind a number, the header is "Name"."""
     at = 1 if reading.table.numeric[0] and len(reading.table.header) > 1 else 0
     said = header_words(reading.table.header[at])
-    return bool(said) and (said <= PERSON_NAMES or not said.isdisjoint(HUMANS))
+    return names_persons(said) or not said.isdisjoint(HUMANS)
 
 
 def _is_done_by(reading: TableReading, at: int, found: Computation) -> bool:
@@ -298,10 +310,23 @@ def _says_how_often(reading: TableReading, at: int, found: Computation) -> bool:
 
 def _belongs_to_persons(reading: TableReading, token: str, found: Computation) -> bool:
     """Whether it says who is asked for, or who is counted."""
-    if token in PEOPLE and (found.measure is not None or not INHABITANTS.isdisjoint(reading.around)):
+    if token in PEOPLE and (
+        found.measure is not None
+        or not INHABITANTS.isdisjoint(reading.around)
+        or (found.columns and _tells_of_persons(reading))
+    ):
         return True
     kinds = PERSONS | PERSON_NAMES
+    called = reading.around & HUMANS
+    if token in HUMANS and called and not any(may_name(token, word) for word in called):
+        return False  # employees, of a list of members
     return token in kinds and found.asked is not None and bool(header_words(reading.table.header[found.asked]) & kinds)
+
+
+def _tells_of_persons(reading: TableReading) -> bool:
+    """Whether the title of the table, or the heading right above it, says that persons are counted: "Employees by region"."""
+    names = (reading.table.title, *reading.table.headings[-1:])
+    return any(not HUMANS.isdisjoint(tokens_of(name)) for name in names)
 
 
 def _says_how_many(reading: TableReading, at: int, found: Computation) -> bool:

@@ -24,8 +24,10 @@ from cairn.query.table_words import (
     UNITS,
     WORTH,
     WordSpan,
+    besides_brackets,
     bracketed,
     header_words,
+    is_its_unit,
     is_money,
     is_year_column,
 )
@@ -128,6 +130,8 @@ def _named_measure(reading: TableReading, operation: Operation, free: Sequence[W
     reading.explained |= eaches
     measure = _find_measure(reading, left)
     if measure is None:
+        measure = _find_measure(reading, [span for span in left if not _is_unit_of_others(reading, span, left)])
+    if measure is None:
         measure = _find_measure(reading, [span for span in left if not _says_of_what(reading, span, left)])
     if measure is None:
         raise Unsure
@@ -142,6 +146,18 @@ def _find_measure(reading: TableReading, free: Sequence[WordSpan]) -> int | None
     if len(positions) > 1:  # "delays" are no "bad delays"
         positions = frozenset(at for at in positions if reading.says_header(at))
     return next(iter(positions)) if len(positions) == 1 else None
+
+
+def _is_unit_of_others(reading: TableReading, span: WordSpan, spans: Sequence[WordSpan]) -> bool:
+    """Whether it names columns only as what they are counted in, "Entitlement (days)", and another span names one by all that it
+    is called, which says nothing of its unit: "how many days were taken"."""
+    table, tokens = reading.table, reading.tokens[span.start : span.end]
+    if not all(is_its_unit(token, table, at) for token in tokens for at in span.headers):
+        return False
+    if any(header_words(besides_brackets(table.header[at])) & {*tokens} for at in span.headers):
+        return False
+    whole = {at for one in spans if one is not span for at in one.headers - span.headers if reading.says_header(at)}
+    return len(whole) == 1 and not any(table.units[at] or bracketed(table.header[at]) for at in whole)
 
 
 def _says_where(reading: TableReading, span: WordSpan) -> bool:

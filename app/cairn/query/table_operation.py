@@ -14,6 +14,7 @@ from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_time import ARTICLES
 from cairn.query.table_words import (
     BESIDE,
+    BORN,
     BOUND,
     COMPARED_BY,
     COMPUTED,
@@ -238,6 +239,10 @@ def _read_direction(reading: TableReading, adjectives: Sequence[WordSpan]) -> Op
         for at, header in enumerate(reading.table.header)
         if reading.table.numeric[at] and is_thing(reading, header, of)
     }
+    if not readings and (born := _find_birth(reading, span)) is not None:
+        directions = {direction for direction, _ in SUPERLATIVES[tuple(reading.tokens[span.start : span.end])]}
+        reading.implied = born
+        return "lowest" if directions == {"highest"} else "highest"
     columns = {at for _, at in readings}
     heads = [one.headers for one in reading.spans if not one.cells and one.headers & columns]
     named = frozenset.intersection(*heads) if heads else frozenset()
@@ -246,6 +251,15 @@ def _read_direction(reading: TableReading, adjectives: Sequence[WordSpan]) -> Op
         return None
     [(direction, reading.implied)] = said or readings
     return "highest" if direction == "highest" else "lowest"
+
+
+def _find_birth(reading: TableReading, span: WordSpan) -> int | None:
+    """The one column of dates by which an adjective counts the other way: "oldest", of dates of birth."""
+    words = BORN.get(tuple(reading.tokens[span.start : span.end]), frozenset())
+    dated = [
+        at for at, header in enumerate(reading.table.header) if reading.table.dated[at] and header_words(header) & words
+    ]
+    return dated[0] if len(dated) == 1 else None
 
 
 def _read_said_of(reading: TableReading, span: WordSpan) -> Operation | None:

@@ -38,6 +38,7 @@ from cairn.query.table_words import (
     is_money,
     is_other_currency,
     is_range,
+    is_verb_of,
     is_year_column,
     may_mean,
     may_name,
@@ -211,7 +212,7 @@ def _names_row(reading: TableReading, at: int) -> bool:
 def _says_what(reading: TableReading, header: str) -> bool:
     """Whether a column is called by more than its year."""
     words = set(besides_date(header).split()) - BESIDE - YEARS - MOMENTS
-    return any(may_mean(token, word) for token in reading.tokens for word in words)
+    return any(may_mean(token, word) or is_verb_of(token, word) for token in reading.tokens for word in words)
 
 
 def _count(reading: TableReading, made: Computation) -> Computation | None:

@@ -69,6 +69,7 @@ def _read_headers(
     }
 
 
+BORN: Final = _read_headers(lambda entry: (*entry.highest, *entry.lowest), lambda entry: entry.born)
 NAMED_BY: Final = _read_headers(lambda entry: (*entry.highest, *entry.lowest), lambda entry: entry.named)
 """Words of further columns that an adjective is said of, where the question names them: "the longest delay"."""
 HIGH: Final = _read_headers(lambda entry: entry.high, lambda entry: entry.of)
@@ -174,8 +175,10 @@ NEGATIONS: Final = every(lambda one: one.guards.negations)
 PEOPLE: Final = _words("people")
 PERSONS: Final = _words("persons")
 PERSON_NAMES: Final = _words("names")
+_GIVEN_NAMES: Final = PERSON_NAMES | _words("given")
 HUMANS: Final = _words("humans")
 COSTING: Final = _words("costing")
+SPENDING: Final = _words("spending")
 STRETCHES: Final = _words("stretches")
 MEASURING: Final = _words("measuring")
 DEGREES: Final = _words("degrees")
@@ -841,11 +844,16 @@ def compares(header: str) -> bool:
     return "%" in header or not _COMPARING.isdisjoint(tokens_of(header))
 
 
+def names_persons(words: frozenset[str]) -> bool:
+    """Whether a header of these words is no more than what persons are called by: "Name", "First name"."""
+    return words <= _GIVEN_NAMES and not words.isdisjoint(PERSON_NAMES)
+
+
 def columns_of_people(table: TableSketch) -> list[int]:
     """Those whose cells are names of persons, who are called by one of them, too."""
     return [
         at for at, words in enumerate(map(header_words, table.header))
-        if not table.numeric[at] and not table.dated[at] and (words & HUMANS or (words and words <= PERSON_NAMES))
+        if not table.numeric[at] and not table.dated[at] and (words & HUMANS or names_persons(words))
     ]  # fmt: skip
 
 
