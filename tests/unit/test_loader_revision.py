@@ -10,9 +10,10 @@ from cairn.settings import IngestSettings
 from tests.pdf_files import Sheet, pdf_file
 from tests.unit.test_asciidoc import GUIDE
 from tests.unit.test_latex import PAPER
+from tests.unit.test_man import BY_HAND
 from tests.unit.test_mediawiki import PAGE
 
-READ: Final = (5, "a109a7858ac79c7206b0cada5899bee748a24c92d73e0fec82b712114fc71592")
+READ: Final = (6, "356076df7510c2642f59e1145a93df12121902fdd0c24bd0feafc329c79525be")
 """Revision of the loaders, and what they make of the files below. Where this test fails because a loader became better, raise
 cairn.ingest.loaders.base.REVISION by 1, so that `cairn reread` finds what earlier ones read, and write both down here."""
 
@@ -41,7 +42,7 @@ def files() -> dict[str, bytes]:
     sheet.text(50, 40, "A report", size=18)
     sheet.rows(100, ROWS, (300, 400))
     texts = {
-        "a.md": MARKDOWN, "a.html": HTML, "a.rst": RST, "a.tex": PAPER, "a.adoc": GUIDE, "a.wiki": PAGE,
+        "a.md": MARKDOWN, "a.html": HTML, "a.rst": RST, "a.tex": PAPER, "a.adoc": GUIDE, "a.wiki": PAGE, "a.1": BY_HAND,
         "a.csv": "a,b\n1,2\n3,4\n", "a.txt": "Text\u00ad\n", "a.py": "def f():\n    pass\n", "a.ipynb": NOTEBOOK, "a.eml": MAIL,
     }  # fmt: skip
     return {name: text.encode() for name, text in texts.items()} | {"a.pdf": pdf_file(sheet), "pages.pdf": pages()}

@@ -99,6 +99,14 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
         (".. glossary::\n\n   a\n   b\n      Both.\n\n   c\n      One.", "**a, b**\n\nBoth.\n\n**c**\n\nOne."),
         (".. figure:: a.png\n   :width: 5\n\n   Seen.", "Seen."),
         (".. sectionauthor:: Ann <a@b>\n\nx", "x"),
+        (".. only:: html\n\n   a\n\n.. only:: latex or man\n\n   b\n\n.. only:: html or epub\n\n   c", "a\n\nc"),
+        (".. only:: not html\n\n   a\n\n.. only:: not (latex)\n\n   b\n\n.. only:: draft\n\n   c", "b\n\nc"),
+        (".. only:: html and man\n\n   a\n\n.. only:: latex\n\nb", "b"),
+        (
+            "A :octicon:`thumbsup;1em;sd-text-success` b :fas:`xmark;c` :material-regular:`check_circle;2em`.",
+            "A ✓ b ✗ ✓.",
+        ),
+        ("A :octicon:`rocket;1em` b :fab:`github;2em` :fa:`fa-times,text-danger`.", "A b github ✗."),
     ],
 )
 def test_what_a_tool_adds_neither_fails_nor_leaves_markup(text: str, expected: str) -> None:
@@ -155,3 +163,19 @@ def test_a_name_over_what_is_set_in_is_a_term() -> None:
     text = read("States\n======\n\n``STOPPED`` (0)\n\n  It was stopped.\n\nIt ends here.\n\n  A quotation.\n").text
     assert "**`STOPPED` (0)**\n\nIt was stopped." in text
     assert "**It ends here.**" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("usage/create.rst.inc", "text/x-rst"),
+        ("_sources/index.rst.txt", "text/x-rst"),
+        ("C:\\docs\\A.RST.INC", "text/x-rst"),
+        ("v1.2.rst", "text/x-rst"),
+        ("a.inc", "text/plain"),
+        ("rst.txt", "text/plain"),
+        ("a.md.txt", "text/plain"),
+    ],
+)
+def test_what_others_include_and_the_sources_of_a_site_are_read_as_such(name: str, media_type: str) -> None:
+    assert sniff(name, b"A\n=\n\n.. note:: Text\n").media_type == media_type

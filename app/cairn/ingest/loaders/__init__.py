@@ -63,7 +63,7 @@ _OOXML = "application/vnd.openxmlformats-officedocument."
 _ODF = "application/vnd.oasis.opendocument."
 _FORMATS: Final = (
     "PDF, Word (.docx), Excel (.xlsx, .xls), PowerPoint (.pptx), OpenDocument (.odt, .ods), RTF, EPUB, EML, "
-    "Jupyter (.ipynb), HTML, Markdown, reStructuredText, AsciiDoc, LaTeX, MediaWiki, CSV"
+    "Jupyter (.ipynb), HTML, Markdown, reStructuredText, AsciiDoc, LaTeX, MediaWiki, manual pages, CSV"
 )
 _TEXT = Loader("text", _Lazy("text"), {"text/plain": (".txt", ".text", ".log")})
 LOADERS: Final = (
@@ -115,7 +115,10 @@ LOADERS: Final = (
         "html", _Lazy("html"), {"text/html": (".html", ".htm", ".xhtml"), "application/xhtml+xml": ()}, "markdown",
         recognizes=recognize.is_whole_page, accepts=recognize.has_tags, isolated=True,
     ),
-    Loader("rst", _Lazy("rst"), {"text/x-rst": (".rst", ".rest")}, "markdown", accepts=recognize.is_any_text, isolated=True),
+    Loader(
+        "rst", _Lazy("rst"), {"text/x-rst": (".rst", ".rest", ".rst.inc", ".rst.txt")}, "markdown",
+        accepts=recognize.is_any_text, isolated=True,
+    ),
     Loader(
         "latex", _Lazy("latex"), {"application/x-tex": (".tex", ".latex", ".ltx")}, "markdown",
         accepts=recognize.is_any_text, isolated=True, extra="markup",
@@ -127,6 +130,10 @@ LOADERS: Final = (
     Loader(
         "mediawiki", _Lazy("mediawiki"), {"text/x-wiki": (".mediawiki", ".wiki", ".wikitext")}, "markdown",
         accepts=recognize.is_any_text, isolated=True, extra="markup",
+    ),
+    Loader(
+        "man", _Lazy("man"), {"text/troff": (*(f".{section}" for section in range(1, 10)), ".man")}, "markdown",
+        accepts=recognize.is_manual_page, isolated=True,
     ),
     Loader("markdown", _Lazy("markdown"), {"text/markdown": (".md", ".markdown", ".mdown", ".mkd", ".mdx")}, "markdown"),
     Loader("csv", _Lazy("csv"), {"text/csv": (".csv",), "text/tab-separated-values": (".tsv", ".tab")}, "rows"),
@@ -148,6 +155,11 @@ class _Registry:
                 kind = self.by_media_type.setdefault(media_type, FileKind(loader, media_type))
                 for suffix in suffixes:
                     self.by_suffix.setdefault(suffix, kind)
+
+    def named(self, name: str) -> FileKind | None:
+        """What the name of a file says: its last two suffixes (.rst.inc) where they stand for a format, else the last one."""
+        suffixes = PurePosixPath(name.replace("\\", "/").lower()).suffixes
+        return self.by_suffix.get("".join(suffixes[-2:])) or self.by_suffix.get("".join(suffixes[-1:]))
 
     def conflict(self, loader: Loader) -> str | None:
         """What it declares that stands for another format already."""
@@ -203,7 +215,7 @@ def sniff(name: str, content: bytes, media_type: str | None = None) -> FileKind:
     if not content.strip():
         raise EmptyDocumentError("the file is empty" if not content else "the file holds nothing but white space")
     registry = _registry()
-    named = registry.by_suffix.get(_suffix(name))
+    named = registry.named(name)
     for loader in registry.loaders:
         if loader.binary and loader.recognizes and loader.recognizes(content):
             return FileKind(loader, next(iter(loader.media_types)))
@@ -309,7 +321,7 @@ def load_text(content: bytes, name: str, limits: LoadLimits) -> LoadedDocument:
     whatever it holds."""
     if not content.strip():
         raise EmptyDocumentError("the text is empty")
-    named = _registry().by_suffix.get(_suffix(name))
+    named = _registry().named(name)
     plain = named is None or named.loader.binary or named.loader.isolated or not named.loader.believes(content)
     return load(content, _BUILT_IN.by_suffix[".txt"] if named is None or plain else named, limits, verbatim=True)
 
@@ -317,7 +329,7 @@ def load_text(content: bytes, name: str, limits: LoadLimits) -> LoadedDocument:
 def stated_metadata(source: Source) -> Mapping[str, Any]:
     """What a document says of itself besides its title: in front matter, which its loader takes for no text, or in the head of
     LaTeX and AsciiDoc; {} where it says nothing, and for what no loader reads."""
-    if not source.is_text and (named := _registry().by_suffix.get(_suffix(source.name))) is not None:
+    if not source.is_text and (named := _registry().named(source.name)) is not None:
         if named.loader.name == "latex":
             from cairn.ingest.loaders.latex_head import stated_author
 
@@ -329,7 +341,7 @@ def stated_metadata(source: Source) -> Mapping[str, Any]:
     if not source.content.removeprefix(BOM_UTF8).startswith((b"---", b"+++")):
         return {}
     if source.is_text:
-        kind = _registry().by_suffix.get(_suffix(source.name))
+        kind = _registry().named(source.name)
     else:
         try:
             kind = sniff(source.name, source.content, source.media_type)
@@ -340,7 +352,3 @@ def stated_metadata(source: Source) -> Mapping[str, Any]:
     from cairn.ingest.loaders.markdown import stated_metadata as stated_in
 
     return stated_in(source.content)
-
-
-def _suffix(name: str) -> str:
-    return PurePosixPath(name.replace("\\", "/")).suffix.lower()

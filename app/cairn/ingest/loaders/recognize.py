@@ -63,6 +63,10 @@ _WHOLE_PAGE = re.compile(
 )
 _TAG = re.compile(r"<[a-z!/][^<>]*>", re.IGNORECASE)
 _HEADER = re.compile(rb"^([A-Za-z][A-Za-z0-9-]{0,40}):", re.MULTILINE)
+_TITLE_OF_MANUAL = re.compile(rb"^[.'][ \t]{0,9}TH[ \t]", re.MULTILINE)
+_SECTION_OF_MANUAL = re.compile(rb"^[.'][ \t]{0,9}SH(?:[ \t]|\r?$)", re.MULTILINE)
+_HEAD_OF_MANUAL = 65_536
+"""Bytes in which a manual page says that it is one: definitions and a licence may come first."""
 _HEAD = 4096
 """Bytes in which a whole HTML page says that it is one, and in which a mail has its headers."""
 
@@ -161,6 +165,11 @@ def is_whole_page(content: bytes) -> bool:
 
 def has_tags(content: bytes) -> bool:
     return _TAG.search(decode(content)) is not None
+
+
+def is_manual_page(content: bytes) -> bool:
+    """Whether it has the title and a section of man(7), as no log that is counted (app.log.1) has."""
+    return bool(_TITLE_OF_MANUAL.search(content[:_HEAD_OF_MANUAL]) and _SECTION_OF_MANUAL.search(content))
 
 
 def _directory_entry(content: bytes, stream: str) -> int:

@@ -28,6 +28,7 @@ from cairn.ingest.loaders.sphinx_words import (
     TABS,
     VERSIONS,
     WRAPPERS,
+    is_shown,
     role_text,
 )
 from cairn.ingest.loaders.text import decode
@@ -117,6 +118,8 @@ class _AnyDirective(Directive):  # type: ignore[misc]
         if name in ("image", "raw"):  # a substitution needs something that it stands for
             return [nodes.image("", uri="")]
         if name in LEFT_OUT or kind.startswith(("auto", "current")):
+            return []
+        if name == "only" and not is_shown(self.argument):
             return []
         if special := _SPECIAL.get(name):
             return special(self)

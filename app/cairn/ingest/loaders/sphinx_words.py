@@ -43,12 +43,36 @@ _CODE_ROLES_NAMES: Final = """literal code samp file command program envvar opti
     regexp mailheader mimetype"""
 _CODE_ROLES: Final = frozenset(_CODE_ROLES_NAMES.split())
 _CALLED: Final = frozenset(("func", "meth", "function", "method"))
+_ICONS: Final = frozenset(("octicon", "fa", "fas", "far", "fa-solid", "fa-regular"))
+_BRANDS: Final = frozenset(("fab", "fa-brands"))
+_CHECKS_NAMES: Final = "check check-circle check-circle-fill circle-check thumbsup thumbs-up"
+_CHECKS: Final = frozenset(_CHECKS_NAMES.split())
+_CROSSES_NAMES: Final = "x x-circle x-circle-fill xmark circle-xmark times thumbsdown thumbs-down close"
+_CROSSES: Final = frozenset(_CROSSES_NAMES.split())
+_OTHER_OUTPUTS_NAMES: Final = "latex latexpdf pdf man texinfo text xml epub gettext"
+_OTHER_OUTPUTS: Final = frozenset(_OTHER_OUTPUTS_NAMES.split())
+"""What Sphinx may make of a document, besides HTML."""
+
+
+def is_shown(condition: str) -> bool:
+    """Whether what is `only` for some outputs ("html", "latex or man", "not html") is on the page of a site; of tags of a project
+    it is not known, so it is."""
+    return any(all(map(_holds, part.split(" and "))) for part in " ".join(condition.lower().split()).split(" or "))
+
+
+def _holds(condition: str) -> bool:
+    word = condition.strip(" ()")
+    if word.startswith("not "):
+        return word[4:].strip(" ()") != "html"
+    return word not in _OTHER_OUTPUTS
 
 
 def role_text(role: str, text: str) -> tuple[str, bool]:
     """What a reader sees of text in a role, "" for nothing, and whether it is code: of `~package.name` the last part, of a link
-    its title."""
+    its title, of an icon a sign where it says yes or no."""
     kind = role.lower().rpartition(":")[2]
+    if kind in _ICONS or kind in _BRANDS or kind.startswith("material-"):
+        return _icon(text, is_brand=kind in _BRANDS), False
     if kind.startswith("raw") or kind == "eq":
         return "", False
     if text.endswith(">") and "<" in text[1:]:
@@ -62,3 +86,11 @@ def role_text(role: str, text: str) -> tuple[str, bool]:
     elif kind == "guilabel":
         text = text.replace("&&", "\0").replace("&", "").replace("\0", "&")
     return text, is_code
+
+
+def _icon(text: str, *, is_brand: bool) -> str:
+    """Of "thumbsup;1em;sd-text-success"."""
+    name = text.partition(";")[0].partition(",")[0].strip().lower().replace("_", "-").removeprefix("fa-")
+    if is_brand:
+        return name
+    return "✓" if name in _CHECKS else "✗" if name in _CROSSES else ""
