@@ -98,11 +98,7 @@ $ larder create \-\-exclude \(aq*.pyc\(aq \e
 """
 READ_OF_DOCUTILS = r"""# larder-create
 
-## Name
-
 larder-create - Create new archive
-
-## Synopsis
 
 `larder [common options] create [options] NAME [PATH...]`
 
@@ -212,11 +208,7 @@ one
 """
 READ_OF_POD2MAN = r"""# larder-x509
 
-## Name
-
 larder-x509 - Certificate display
-
-## Synopsis
 
 `larder x509 [-in filename|uri]`
 
@@ -286,11 +278,7 @@ a \fBb\fR
 """
 READ_BY_HAND = r"""# larder, pantry
 
-## Name
-
 larder, pantry - food, kept cool
-
-## Synopsis
 
 ```
 larder [-q] file

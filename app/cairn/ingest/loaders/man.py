@@ -46,6 +46,8 @@ _ACRONYMS_NAMES: Final = """AES API ASCII BSD CA CLI CPU CSV DKIM DNS EFI FAQ FI
     PDF PEM PGP PID PKI PNG POSIX RAID RAM RFC RPC RPM RSA SCSI SQL SSH SSL SVG TCP TLS TOML
     TPM TTY UDP UEFI UID UNIX URI URL USB UTC UTF UUID VM VT XML YAML"""
 _ACRONYMS: Final = frozenset(_ACRONYMS_NAMES.split())
+_NAMES: Final = frozenset(("Name", "Bezeichnung", "Nom", "Nombre", "Nome"))
+_SYNOPSES: Final = frozenset(("Synopsis", "Syntax", "Usage", "Übersicht", "Synopse", "Syntaxe", "Sinopsis", "Sintassi"))
 _HANDED: Final = re.compile(r"\\\$(\d|[*@])")
 _MOST_ADDED: Final = 200_000
 """Characters that macros of a page may add to it, besides as many as it has."""
@@ -494,7 +496,8 @@ class _Page:
         name = _tamed(" ".join(plain(runs).split()))
         self.sections += level == 2
         self.roff.set_font(ROMAN)
-        if name:
+        opening = {1: _NAMES, 2: _SYNOPSES}.get(self.sections, frozenset[str]()) if level == 2 else ()
+        if name and name not in opening:  # what it is and how it is called are one, below the title
             self.blocks.append(render.heading(level, name))
 
     def _tag(self, runs: Sequence[Run]) -> None:
