@@ -972,6 +972,7 @@ async def test_a_number_that_is_looked_up_is_told_with_its_column(
         ("Which works have fallen below their reorder level?", "\nRoof: 4 (Reorder level: 9)"),
         ("Which works have already spent more than their budget?", "\nCanteen: 981 (Budget (k€): 940)"),
         ("How many works are on hold at the moment?", "1"),
+        ("Which meters have an Eichfrist before the end of 2027?", "\nS-1, Rathaus: 31.12.2026\nW-1, Rathaus: 31.12.2027"),
     ],
 )
 async def test_what_people_ask_at_work_and_at_home_is_computed(
@@ -991,6 +992,7 @@ async def test_what_people_ask_at_work_and_at_home_is_computed(
         "Combien de droits ont été pris en tout ?",
         "Who joined last year?",
         "What did we spend on water in the whole year?",
+        "Which members joined before the harvest of 2024?",  # not those of 2024
     ],
 )
 async def test_what_is_not_said_at_work_and_at_home_is_not_computed(

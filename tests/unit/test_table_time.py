@@ -40,6 +40,17 @@ def periods(text: str) -> list[Period]:
         ("depuis 2018", D(2018, 1, 1), None),
         ("antes del 1 de marzo de 2026", None, D(2026, 2, 28)),
         ("dopo il 2019", D(2020, 1, 1), None),
+        ("due before the end of 2026", None, D(2026, 12, 31)),
+        ("due after the end of 2026", D(2027, 1, 1), None),
+        ("until the end of March 2026", None, D(2026, 3, 31)),
+        ("since the beginning of 2025", D(2025, 1, 1), None),
+        ("before the start of 2025", None, D(2024, 12, 31)),
+        ("after the start of 2025", D(2025, 1, 1), None),
+        ("vor Ende 2026 fällig", None, D(2026, 12, 31)),
+        ("seit Anfang März 2026", D(2026, 3, 1), None),
+        ("avant la fin de 2026", None, D(2026, 12, 31)),
+        ("antes de finales de 2026", None, D(2026, 12, 31)),
+        ("entro la fine del 2026", None, D(2026, 12, 31)),
     ],
 )
 def test_what_is_before_and_after(text: str, first: D | None, last: D | None) -> None:

@@ -652,6 +652,9 @@ class Arithmetic(_Section):
     after: Phrases = ()
     since: Phrases = ()
     until: Phrases = ()
+    ends: Words = NONE
+    starts: Words = NONE
+    """Of a year or a month: "before the end of 2026"."""
     at: Phrases = ()
     """Before a date."""
     doing: Words = NONE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cairn.domain.computation import Computation
 from cairn.language.cells import is_year, tokens_of
 from cairn.query.table_reading import TableReading, how_many
+from cairn.query.table_time import SIDES
 from cairn.query.table_words import (
     BESIDE,
     BOUND,
@@ -81,7 +82,7 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         return False
     return (
         at in reading.explained
-        or (token in reading.stop_words and token not in BY | NEGATIONS | EACH | BOUND)
+        or (token in reading.stop_words and token not in BY | NEGATIONS | EACH | BOUND | SIDES)
         or token in BESIDE | MOMENTS | YEARS
         or (len(token) == 1 and token.isalpha())
         or (token in COSTING and found.measure is not None and _is_price(reading, found.measure))

@@ -95,7 +95,10 @@ class TableReading:
         self.kinds = kinds_named(question, table, named)
         self.table = table
         spans = spans_of(question, table, named)
-        self.periods = [one for one in periods_in(question.tokens) if not self._names_period(one, spans)]
+        self.periods = [
+            one for one in periods_in(question.tokens)
+            if not self._names_period(one, spans) and (any(table.dated) or not one.is_edge)
+        ]  # fmt: skip
         dates = {at for one in self.periods for at in range(one.start, one.end)}
         self.spans = [span for span in spans if dates.isdisjoint(range(span.start, span.end))]
         self.explained: set[int] = {at for span in self.spans for at in range(span.start, span.end)}

@@ -17,7 +17,8 @@ from cairn.language.lexicon import Arithmetic, languages
 @dataclass(frozen=True, slots=True)
 class Period:
     """What the words from `start` to `end` say of dates: not before `first`, not after `last`; None: open, and both: what is said
-    cannot be read ("in May 2025 or before"). `whole_years`: it says no more than years, and may hold of a column of years."""
+    cannot be read ("in May 2025 or before"). `whole_years`: it says no more than years, and may hold of a column of years.
+    `is_edge`: of the end or the beginning of a year or a month, by which statements call a column: "by the end of 2025"."""
 
     start: int
     end: int
@@ -26,6 +27,7 @@ class Period:
     said: str
     whole_years: bool
     is_between: bool = False
+    is_edge: bool = False
 
     def is_unread(self) -> bool:
         return self.first is None and self.last is None
@@ -64,16 +66,17 @@ def is_of_date(token: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """A day, a month or a year, by its first and last day, and where its words end."""
+    """A day, a month or a year, by its first and last day, and where its words end. `edge`: its "start" or "end" is meant."""
 
     first: datetime.date
     last: datetime.date
     end: int
     is_year: bool
+    edge: str = ""
 
 
 def _moment(tokens: Sequence[str], at: int) -> _Moment | None:
-    for read in (_day, _month, _year):
+    for read in (_day, _month, _year, _edge):
         if (found := read(tokens, at)) is not None:
             return found
     return None
@@ -114,6 +117,20 @@ def _year(tokens: Sequence[str], at: int) -> _Moment | None:
     return _Moment(datetime.date(year, 1, 1), datetime.date(year, 12, 31), at + 1, True)
 
 
+def _edge(tokens: Sequence[str], at: int) -> _Moment | None:
+    """ "The end of 2026", "Anfang März 2026"."""
+    if at >= len(tokens) or tokens[at] not in _ENDS | _STARTS:
+        return None
+    edge = "end" if tokens[at] in _ENDS else "start"
+    then = at + 1
+    while then < len(tokens) and tokens[then] in _OF:
+        then += 1
+    if (whole := _month(tokens, then) or _year(tokens, then)) is None:
+        return None
+    day = whole.last if edge == "end" else whole.first
+    return _Moment(day, day, whole.end, False, edge)
+
+
 # --- what is said of it -----------------------------------------------------------------------------------------------------
 
 
@@ -129,6 +146,8 @@ _AFTER: Final = _said(lambda one: one.after)
 _SINCE: Final = _said(lambda one: one.since)
 _UNTIL: Final = _said(lambda one: one.until)
 _AT: Final = _said(lambda one: one.at)
+_ENDS: Final = frozenset(word for one in languages() for word in one.arithmetic.ends)
+_STARTS: Final = frozenset(word for one in languages() for word in one.arithmetic.starts)
 SIDES: Final = frozenset(words[0] for words in (*_BEFORE, *_AFTER))
 _OR: Final = frozenset(word for one in languages() for word in tokens_of(one.questions.alternative))
 _JOINING: Final = _OR | {words[-1] for words in _RANGES}
@@ -192,6 +211,12 @@ def _beside(tokens: Sequence[str], at: int) -> Period | None:
 
 def _period(at: int, moment: _Moment, sign: str) -> Period:
     day = datetime.timedelta(days=1)
+    if moment.edge and sign == "=":
+        return Period(at, moment.end, None, None, "", False)  # "at the end of 2026": some days
+    if moment.edge == "end" and sign == "<":
+        sign = "≤"  # its last day is before its end
+    if moment.edge == "start" and sign == ">":
+        sign = "≥"
     first = {">": moment.last + day, "≥": moment.first, "=": moment.first}.get(sign)
     last = {"<": moment.first - day, "≤": moment.last, "=": moment.last}.get(sign)
     named = moment.last if sign in (">", "≤") else moment.first
@@ -201,4 +226,4 @@ def _period(at: int, moment: _Moment, sign: str) -> Period:
         said = f"{moment.first} – {moment.last}"
     else:
         said = f"{sign} {named}"
-    return Period(at, moment.end, first, last, said, moment.is_year)
+    return Period(at, moment.end, first, last, said, moment.is_year, is_edge=bool(moment.edge))
