@@ -363,7 +363,7 @@ def said_in(answer: Turn) -> str:
 
 async def advise(run: Run, draft: Draft, read: Sequence[Passage]) -> Draft:
     """The refusal with what to do next: a question back where the message is ambiguous, else other words or where the nearest of
-    `read` (best first) stands; and in which language the documents are, where most of what was read is in another one."""
+    `read` (best first) stands; and in which language the documents are, where nothing that was read is in that of the question."""
     nearest = places(read, SHOWN)
     topics = [] if nearest else await run.deps.library.topics(run.question.collection, SHOWN)
     if _ambiguous(run):
@@ -373,8 +373,9 @@ async def advise(run: Run, draft: Draft, read: Sequence[Passage]) -> Draft:
     said = draft.text
     if said in refusals():  # "merci bcp" has no word that tells its language, but the plan knows it
         said = replies(run.plan.language).refusal
-    spoken = Counter(filter(None, map(written_in, read))).most_common(1)
-    note = replies(run.plan.language).documents_in.get(spoken[0][0], "") if spoken else ""
+    spoken = Counter(filter(None, map(written_in, read)))
+    most = "" if run.plan.language in spoken else next((code for code, _ in spoken.most_common(1)), "")
+    note = replies(run.plan.language).documents_in.get(most, "")
     return replace(draft, text=" ".join(filter(None, (said, note, advice))))
 
 
