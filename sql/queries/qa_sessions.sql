@@ -6,8 +6,9 @@
 DELETE FROM rag.qa_sessions WHERE tenant_id = $1 AND last_accessed_at < now() - make_interval(mins => $2)
 
 -- name: own
--- What was read in a session of this name by who could read more than everybody is at hand for those who could read as much.
-SELECT CASE WHEN own.names = '{}' THEN $1::text ELSE $1::text || ' ' || md5(own.names::text) END AS id
+-- What was read in a session of this name by who could read more than everybody is at hand for those who could read as much. No name
+-- that somebody gives has a slash.
+SELECT CASE WHEN own.names = '{}' THEN $1::text ELSE $1::text || '/' || md5(own.names::text) END AS id
 FROM (SELECT rag.asked_as() AS names) AS own
 
 -- name: open

@@ -19,12 +19,12 @@ from cairn.domain.document_list import DocumentFilter
 from cairn.domain.event import Answered, Event, SourcesFound, StepEvent, Token
 from cairn.domain.ids import new_id
 from cairn.domain.question import Question
-from cairn.errors import NotFoundError
+from cairn.errors import InputError, NotFoundError
 from cairn.runs.context import Record, Report
 from cairn.runs.task import Task, final
 from cairn.runs.trace import run_trace
 from cairn.service.ask import ask, start
-from cairn.service.conversations import list_conversations
+from cairn.service.conversations import check_session_id, list_conversations
 from cairn.service.documents import find_document_id, get_collection, index_now, list_documents
 from cairn.service.editing import change_document, delete_documents
 from cairn.service.limits import limit_tenant
@@ -293,6 +293,8 @@ async def test_what_a_session_has_at_hand_is_of_those_who_could_read_as_much(let
     async with nobody.database.transaction(nobody.principal) as connection:
         assert await qa_sessions.delete(connection, nobody.principal, "team")
     assert (await opened(hr)).passages, "nobody forgets it for others"
+    with pytest.raises(InputError):  # nor names it
+        check_session_id((await opened(hr)).key.session_id)
     await delete_documents(letters, "staff", DocumentFilter(metadata={"kind": "letter"}))
     assert (await opened(nobody)).passages == ()
 
