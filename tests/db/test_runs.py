@@ -147,7 +147,9 @@ async def test_a_refusal_is_in_one_language(services: Services) -> None:
 
 
 async def test_a_refusal_does_not_say_another_language_of_all_where_one_is_of_the_question(own: Services) -> None:
-    leave = "# Congés\n\nLes employés ont trente jours de congé par an. Ils les demandent deux semaines avant leur début.\n"
+    leave = (
+        "# Congés\n\nLes employés ont trente jours de congé par an. Ils les demandent deux semaines avant leur début.\n"
+    )
     await fill(own, {**HANDBOOK, "conges.md": leave}, "mixed")
     made = await answered(own, "Ça roule ma poule ?", collection="mixed")
     assert made.answer.startswith("Je ne sais pas d'après les documents fournis. Essayez")

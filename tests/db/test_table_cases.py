@@ -384,7 +384,28 @@ WORKS = """# Works
 | Canteen | East | 940 | 981 | 12 | 8 | running |
 | Lift | Centre | 430 | 95 | 7 | 7 | on hold |
 """
+PAYROLL = """# Payroll
+
+| Payroll no. | Employee | Contract hours | Gross pay (EUR) | Net pay (EUR) |
+| --- | --- | --- | --- | --- |
+| 212 | Eilidh Ross | 24 | 1,440.00 | 1,304.60 |
+| 235 | Lewis Tait | 28 | 1,580.00 | 1,463.95 |
+| 247 | Graeme Lyle | 40 | 3,340.00 | 2,821.80 |
+| Total | | | 6,360.00 | 5,590.35 |
+"""
+GRADES = """# Grades
+
+| Pupil | Form | Dictation | Essay |
+| --- | --- | --- | --- |
+| Ada Bell | 5a | 12 | 15 |
+| Max | 5a | 9 | 14 |
+| Cy Dean | 5b | 17 | 11 |
+| Average | | 12.67 | 13.33 |
+| Max. | | 17 | 15 |
+"""
 AT_HOME_FILES = {
+    "payroll.md": PAYROLL.encode(),
+    "grades.md": GRADES.encode(),
     "riverside_members.csv": MEMBERS.encode(),
     "baths.md": TICKETS.encode(),
     "conges.html": LEAVE.encode(),
@@ -972,7 +993,13 @@ async def test_a_number_that_is_looked_up_is_told_with_its_column(
         ("Which works have fallen below their reorder level?", "\nRoof: 4 (Reorder level: 9)"),
         ("Which works have already spent more than their budget?", "\nCanteen: 981 (Budget (k€): 940)"),
         ("How many works are on hold at the moment?", "1"),
-        ("Which meters have an Eichfrist before the end of 2027?", "\nS-1, Rathaus: 31.12.2026\nW-1, Rathaus: 31.12.2027"),
+        ("What is the average gross pay?", "2,120.00 EUR"),
+        ("Which employee has the highest net pay?", "Graeme Lyle: 2,821.80 EUR"),
+        ("Which employees have contract hours below 30?", "\n212, Eilidh Ross: 24\n235, Lewis Tait: 28"),
+        (
+            "Which meters have an Eichfrist before the end of 2027?",
+            "\nS-1, Rathaus: 31.12.2026\nW-1, Rathaus: 31.12.2027",
+        ),
     ],
 )
 async def test_what_people_ask_at_work_and_at_home_is_computed(
@@ -992,6 +1019,9 @@ async def test_what_people_ask_at_work_and_at_home_is_computed(
         "Combien de droits ont été pris en tout ?",
         "Who joined last year?",
         "What did we spend on water in the whole year?",
+        "What is the sum of the dictation?",  # with the row of their average
+        "What is the average of the essay of pupils?",
+        "Which pupils have more than 12 in the dictation?",
         "Which members joined before the harvest of 2024?",  # not those of 2024
     ],
 )

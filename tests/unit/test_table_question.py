@@ -517,6 +517,27 @@ def test_rows_that_sum_up_others_are_known_by_label_or_by_their_numbers() -> Non
     assert plain.totals == [False, False, False]
 
 
+def test_a_total_stands_below_numbers_of_rows_too_and_has_none_of_what_is_no_sum() -> None:
+    head = (
+        "\n| No. | Name | Hours | Pay |\n| --- | --- | --- | --- |\n| 21 | Ann | 24 | 144 |\n| 23 | Bo | 40 | 158 |\n"
+    )
+    assert read_table(f"{head}| Total | | | 302 |\n").totals == [False, False, True]
+    bare = "\n| Item | Price | Amount |\n| --- | --- | --- |\n| Hinge | 2 | 20 |\n| Latch | 3 | 14 |\n"
+    assert read_table(f"{bare}| | | 34 |\n").totals == [False, False, True]
+    assert read_table(f"{bare}| | | 35 |\n").totals == [False, False, False]
+    assert read_table(f"{bare}| Motor | | 34 |\n").totals == [False, False, False], "it is a thing"
+
+
+def test_rows_of_averages_and_extremes_are_known_by_label_and_numbers() -> None:
+    head = (
+        "\n| Pupil | Dictation | Essay |\n| --- | --- | --- |\n| Ada | 12 | 15 |\n| Max | 9 | 14 |\n| Cy | 17 | 11 |\n"
+    )
+    shown = "| Average | 12.67 | 13.33 |\n| Median | 12 | 14 |\n| Max. | 17 | 15 |\n| Ø | 12.7 | 13 |\n"
+    assert read_table(head + shown).totals == [False] * 3 + [True] * 4
+    assert read_table(f"{head}| Average | 11 | 13 |\n").totals == [False] * 4, "somebody is called so"
+    assert read_table(f"{head}| Min | 9 | |\n").totals == [False] * 3 + [True]
+
+
 def test_a_row_with_another_name_is_a_total_where_its_numbers_are_no_chance() -> None:
     rows = ("Denmark | 1,204 | 36,120", "Norway | 987 | 29,610", "Nordic | 2,191 | 65,730", "Spain | 3,120 | 93,600",
             "Italy | 2,875 | 86,250", "South | 5,995 | 179,850", "All in all | 8,186 | 245,580")  # fmt: skip

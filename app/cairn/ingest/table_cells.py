@@ -10,6 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
+from statistics import median
 from typing import Final, TypeVar
 
 from cairn.domain.table import DocumentTable, TableColumn
@@ -38,6 +39,7 @@ MOST_MARKED: Final = 1000
 """Rows from which it is told how a table writes decimals."""
 TITLE_CHARS: Final = 200
 _TOTALS: Final = every(lambda one: one.arithmetic.totals)
+_STATISTICS: Final = every(lambda one: one.arithmetic.statistics)
 _CARRIED: Final = every(lambda one: (" ".join(tokens_of(phrase)) for phrase in one.arithmetic.carried))
 _WHOLES: Final = every(lambda one: one.arithmetic.wholes)
 _BEFORE_CHARS: Final = 2000
@@ -188,11 +190,13 @@ def _totals(columns: Sequence[TableColumn]) -> list[bool]:
     """Which rows sum up others: by their label, or since each of their numbers is the sum of those above."""
     count = len(columns[0].texts)
     named = [False] * count
-    for column in columns[:_LABELS]:
-        if column.filled and not column.numbered:
-            named = [known or is_total(key, count) for key, known in zip(column.keys, named, strict=True)]
+    for column in columns[:_LABELS]:  # below the numbers of persons, too, "Total" may stand
+        if column.filled:
+            labels = [key if number is None else "" for key, number in zip(column.keys, column.numbers, strict=True)]
+            named = [known or is_total(label, count) for label, known in zip(labels, named, strict=True)]
     if count <= MOST_CHECKED:
         _mark_sums(columns, named)
+        _mark_statistics(columns, named)
     return named
 
 
@@ -227,11 +231,35 @@ def _mark_sums(columns: Sequence[TableColumn], totals: list[bool]) -> None:
         sums = [at for at in range(row) if totals[at]]
         unnamed = not columns[0].texts[row] or row == len(totals) - 1
         certain = unnamed or _is_no_chance(numeric, row)
-        if certain and numeric and any(
-            len(of) >= FEWEST_ROWS and all(_sums(one, of, row) for one in numeric) for of in (above, sums)
+        bare = not any(one.texts[row] for one in columns if one.numbers[row] is None)
+        # a row of nothing but sums: of hours a week, or of prices, there is none
+        told = [one for one in numeric if one.numbers[row] is not None] if bare else numeric
+        if certain and told and any(
+            len(of) >= FEWEST_ROWS and all(_sums(one, of, row) for one in told) for of in (above, sums)
         ):  # fmt: skip
             totals[row] = True
             begins = row + 1
+
+
+def _mark_statistics(columns: Sequence[TableColumn], totals: list[bool]) -> None:
+    """Rows "Average", "Ø" or "Max." whose numbers are that of the rows above which are no totals; a person may be called Max."""
+    for row in range(FEWEST_ROWS, len(totals)):
+        if totals[row] or not any(column.keys[row] in _STATISTICS for column in columns[:_LABELS]):
+            continue
+        above = [at for at in range(row) if not totals[at]]
+        told = [one for one in columns if one.numbered >= FEWEST_ROWS and one.numbers[row] is not None]
+        totals[row] = bool(told) and all(_is_statistic(one, above, row) for one in told)
+
+
+def _is_statistic(column: TableColumn, rows: Sequence[int], row: int) -> bool:
+    """Whether a number is the mean, the median, the lowest or the highest of others, as far as its decimals say."""
+    said = column.numbers[row]
+    numbers = [number for number in (column.numbers[at] for at in rows) if number is not None]
+    if said is None or len(numbers) < FEWEST_ROWS:
+        return False
+    known = (sum(numbers, Decimal()) / len(numbers), median(numbers), min(numbers), max(numbers))
+    last = Decimal(1).scaleb(min(int(said.as_tuple().exponent), 0))
+    return any(abs(number - said) <= last / 2 for number in known)
 
 
 def _is_no_chance(numeric: Sequence[TableColumn], row: int) -> bool:

@@ -759,6 +759,8 @@ class Arithmetic(_Section):
     """Which name of a person such a header may say: "First name"."""
     people: Words = NONE
     """What a column counts, never a row."""
+    statistics: Words = NONE
+    """Labels of rows below others that say something of these: "Average"."""
     totals: Words = NONE
     """Begin or end the label of a row that sums up others;"""
     wholes: Words = NONE
