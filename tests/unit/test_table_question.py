@@ -522,6 +522,8 @@ def test_a_total_stands_below_numbers_of_rows_too_and_has_none_of_what_is_no_sum
         "\n| No. | Name | Hours | Pay |\n| --- | --- | --- | --- |\n| 21 | Ann | 24 | 144 |\n| 23 | Bo | 40 | 158 |\n"
     )
     assert read_table(f"{head}| Total | | | 302 |\n").totals == [False, False, True]
+    assert read_table(f"{head}| 2 persons | | | 302 |\n").totals == [False, False, True]
+    assert read_table(f"{head}| 2 persons | | | 303 |\n").totals == [False, False, False]
     bare = "\n| Item | Price | Amount |\n| --- | --- | --- |\n| Hinge | 2 | 20 |\n| Latch | 3 | 14 |\n"
     assert read_table(f"{bare}| | | 34 |\n").totals == [False, False, True]
     assert read_table(f"{bare}| | | 35 |\n").totals == [False, False, False]

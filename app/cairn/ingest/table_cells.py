@@ -231,7 +231,10 @@ def _mark_sums(columns: Sequence[TableColumn], totals: list[bool]) -> None:
         sums = [at for at in range(row) if totals[at]]
         unnamed = not columns[0].texts[row] or row == len(totals) - 1
         certain = unnamed or _is_no_chance(numeric, row)
-        bare = not any(one.texts[row] for one in columns if one.numbers[row] is None)
+        begun = (
+            1 if columns[0].numbered >= FEWEST_ROWS and row == len(totals) - 1 else 0
+        )  # any label, below numbers of rows
+        bare = not any(one.texts[row] for one in columns[begun:] if one.numbers[row] is None)
         # a row of nothing but sums: of hours a week, or of prices, there is none
         told = [one for one in numeric if one.numbers[row] is not None] if bare else numeric
         if certain and told and any(
