@@ -11,10 +11,10 @@ SELECT t.name AS tenant,
            WHERE c.tenant_id = r.tenant_id AND c.id = ANY (r.collection_ids)), false) AS current,
        (r.result ->> 'run_id')::uuid AS run_id,
        jsonb_array_length(r.result -> 'passages') AS passage_count,
-       r.hits,
+       CASE WHEN NOT rag.restricts() THEN r.hits END AS hits,
        r.query_vector IS NOT NULL AS semantic,
        r.created_at,
-       r.used_at
+       CASE WHEN NOT rag.restricts() THEN r.used_at END AS used_at
 FROM rag.retrieval_cache AS r
 JOIN rag.tenants AS t ON t.id = r.tenant_id;
 
@@ -28,7 +28,7 @@ COMMENT ON COLUMN analyst.cache.epochs IS 'Their states when they were searched,
 COMMENT ON COLUMN analyst.cache.current IS 'Whether the collections are still in those states; only then the entry answers.';
 COMMENT ON COLUMN analyst.cache.run_id IS 'The run that made the entry; see analyst.retrieval_runs and analyst.retrieval_hits.';
 COMMENT ON COLUMN analyst.cache.passage_count IS 'Passages in the stored result.';
-COMMENT ON COLUMN analyst.cache.hits IS 'How often it answered; processes write this every 30 s.';
+COMMENT ON COLUMN analyst.cache.hits IS 'How often it answered; processes write this every 30 s. Null while any document is restricted: who may read more uses it, too.';
 COMMENT ON COLUMN analyst.cache.semantic IS 'Whether it may also answer nearly the same queries (cache.semantic).';
 COMMENT ON COLUMN analyst.cache.created_at IS 'When it was stored; it answers for cache.ttlSeconds seconds (300).';
-COMMENT ON COLUMN analyst.cache.used_at IS 'When it last answered, to 30 s; the order of eviction.';
+COMMENT ON COLUMN analyst.cache.used_at IS 'When it last answered, to 30 s; the order of eviction. Null while any document is restricted.';

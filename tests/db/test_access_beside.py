@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from cairn.domain.document import Source
+from cairn.domain.document import Rejected, Source
 from cairn.domain.document_list import DocumentFilter
 from cairn.domain.ids import new_id
+from cairn.ingest.pipeline import ingest
 from cairn.service.access import list_access_rules, set_folder_access
 from cairn.service.documents import delete_collection, get_collection, index_now
 from cairn.service.editing import delete_documents
@@ -120,6 +122,37 @@ async def test_jobs_that_brought_restricted_documents_go_with_them(letters: Serv
     assert [one.result for one in await list_jobs(nobody)] == [{"uploaded": []}]
 
 
+async def test_jobs_under_way_when_a_restricted_document_goes_are_for_who_ordered_them(letters: Services) -> None:
+    """They tell of it in the end, when nothing is restricted any more."""
+    eve, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    staff = await get_collection(letters, "staff")
+    async with letters.database.transaction(letters.principal) as connection:
+        for by in ("token:eve", "token:ann"):
+            await connection.execute(
+                "INSERT INTO rag.jobs (tenant_id, id, kind, payload, status, max_attempts) VALUES ($1, $2, 'enrich',"
+                " jsonb_build_object('collection_id', $3::text, 'ordered_by', jsonb_build_object('id', $4::text)), 'parked', 3)",
+                letters.principal.tenant_id, new_id(), str(staff.id), by,
+            )  # fmt: skip
+    await delete_documents(letters, "staff", DocumentFilter(external_ids=["pay.md"]))
+    assert not await count(letters, "documents WHERE access IS NOT NULL")
+    waiting = [len([one for one in await list_jobs(who) if one.kind == "enrich"]) for who in (letters, eve, nobody)]
+    assert waiting == [2, 1, 0]
+
+
+async def test_a_document_that_is_deleted_while_it_is_indexed_stays_away(letters: Services) -> None:
+    """It would come back without its list."""
+    target = letters.target(letters.principal, (await get_collection(letters, "staff")).id)
+    falls = plain("pay.md", "The salary of Marie Dubois falls. " * 9)
+    [told] = await ingest(letters.database, target, [falls], on_share=partial(delete_first, letters))
+    assert isinstance(told, Rejected)
+    assert "deleted while" in told.error
+    assert await count(letters, "documents WHERE external_id = 'pay.md'") == 0
+
+
+async def delete_first(services: Services, name: str, _: object) -> None:
+    await delete_documents(services, "staff", DocumentFilter(external_ids=[name]))
+
+
 async def test_how_many_files_a_source_has_is_for_who_operates(services: Services) -> None:
     async with services.database.transaction(services.principal) as connection:
         await connection.execute(
@@ -164,6 +197,8 @@ async def test_measurements_over_restricted_documents_are_for_who_reads_all(lett
     assert [len(await list_runs(one)) for one in (letters, nobody)] == [1, 0]
     assert [await count(one, "recall_checks") for one in (letters, nobody)] == [1, 0]
     assert await count(as_caller(letters, "hr"), "recall_checks") == 1
+    await delete_documents(letters, "staff", DocumentFilter(external_ids=["pay.md"]))
+    assert await list_runs(letters) == [], "whether it answered is told no more"
 
 
 async def test_the_audit_log_counts_what_everybody_could_read(services: Services) -> None:

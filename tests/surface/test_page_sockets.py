@@ -89,6 +89,16 @@ async def test_a_socket_speaks_of_no_other_page(keyed: tuple[Api, str, str]) -> 
         assert states_of_the_menu(sent) == [True], "it was pressed once"
 
 
+async def test_no_address_is_enough_to_go_on_with_a_connection(keyed: tuple[Api, str, str]) -> None:
+    """As it is where a browser polls: each of its addresses names the connection."""
+    api, own, _ = keyed
+    begun = api.client.get(
+        "/ui/_nicegui_ws/socket.io/?EIO=4&transport=polling", headers={"cookie": f"cairn_key={own}", "origin": api.url}
+    )
+    assert begun.status_code == 400
+    assert "websocket" in open_page(api, own)[1]
+
+
 def press_of_the_menu(text: str) -> dict[str, Any]:
     """What the browser says when the button is pressed that opens the menu."""
     found = re.search(

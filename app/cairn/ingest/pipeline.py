@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from pgvector import HalfVector
 
@@ -112,8 +113,8 @@ async def ingest(
                 if check:
                     check()
                 run.begun.add(source.external_id)
-                if ready := await _load(database, run.target, source, run.report, dominant, outlines, on_share):
-                    yield Embedded(ready, {})
+                if item := await _load(database, run.target, source, run.report, dominant, outlines, on_share):
+                    yield item
 
     return await _ingest(database, target, load_all, on_outcome, check, on_share)
 
@@ -140,7 +141,7 @@ async def ingest_prepared(
                     database, run.target, source, document.content_hash, document.loader_revision, run.report
                 )
                 if known and not await _reads_the_same(database, run.target, source, known, document, run.report):
-                    yield item
+                    yield replace(item, registered=known.id)
             except DOCUMENT_ERRORS as error:
                 run.report(await _reject(database, run.target, source, error))
 
@@ -274,8 +275,8 @@ async def _load(
     dominant: str | None,
     outlines: OutlineReader,
     on_share: OnShare | None,
-) -> PreparedDocument | None:
-    """Parse and cut one source; None when there is nothing to do (reported)."""
+) -> Embedded | None:
+    """Parse and cut one source, without vectors yet; None when there is nothing to do (reported)."""
     digest = await source_hash_aside(source)
     source = await asyncio.to_thread(with_stated_metadata, source)
     try:
@@ -296,7 +297,7 @@ async def _load(
             return None
         if is_large(ready):  # long enough for somebody to look
             await _status(database, target, source, "embedding")
-        return ready
+        return Embedded(ready, {}, known.id)
     except DOCUMENT_ERRORS as error:
         report(await _reject(database, target, source, error))
         return None
@@ -351,6 +352,7 @@ async def _reads_the_same(
         [known] = await documents.register_all(
             connection, target.principal, target.collection_id, [(source, document.content_hash)]
         )
+        _require_same(known, before.id)
         text = await documents.text(connection, target.principal, known.id)
         if text != (before.version, document.text) or known.media_type != document.media_type:
             return False
@@ -359,6 +361,13 @@ async def _reads_the_same(
         await documents.mark_read(connection, target.principal, known.id, document.loader_revision)
         report(await _keep_as_it_is(connection, target, source, known))
     return True
+
+
+def _require_same(known: documents.KnownDocument, registered: UUID | None) -> None:
+    """Raises InputError where the document was deleted since it was begun: it would come back, and open to everybody. In the
+    transaction that has registered it again, which goes back then."""
+    if registered is not None and known.id != registered:
+        raise InputError("it was deleted while it was indexed; send it again if it is to be there")
 
 
 def _growth(known: documents.KnownDocument, source: Source, chunks: int) -> Holding:
@@ -466,6 +475,7 @@ async def _publish_once(database: Database, target: Target, items: list[Embedded
         versions, grows = [], []
         for known, item in zip(registered, items, strict=True):
             document, source = item.document, item.document.source
+            _require_same(known, item.registered)
             if is_large(document):
                 await vectors.drop_ahead(connection, principal, known.id)
             if known.is_current(document.content_hash, document.loader_revision):

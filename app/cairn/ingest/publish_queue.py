@@ -6,6 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from uuid import UUID
 
 from pgvector import HalfVector
 
@@ -20,10 +21,11 @@ collection is taken once, for some 50 ms."""
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A document and the vectors of its chunks, by model id."""
+    """A document and the vectors of its chunks, by model id. `registered`: its id since it was begun; None: not yet."""
 
     document: PreparedDocument
     vectors: dict[int, list[HalfVector]]
+    registered: UUID | None = None
 
 
 @dataclass(slots=True)

@@ -363,7 +363,7 @@ def said_in(answer: Turn) -> str:
 
 async def advise(run: Run, draft: Draft, read: Sequence[Passage]) -> Draft:
     """The refusal with what to do next: a question back where the message is ambiguous, else other words or where the nearest of
-    `read` (best first) stands; and in which language the documents are, where nothing that was read is in that of the question."""
+    `read` (best first) stands; and in which language the documents are, where nothing that was read is in the question's."""
     nearest = places(read, SHOWN)
     topics = [] if nearest else await run.deps.library.topics(run.question.collection, SHOWN)
     if _ambiguous(run):

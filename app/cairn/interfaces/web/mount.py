@@ -101,6 +101,7 @@ def _assemble(running: Running) -> tuple[FastAPI, ASGIApp]:
         shell, title="Cairn", mount_path=PAGE, dark=None, binding_refresh_interval=None, show_welcome_message=False,
         reconnect_timeout=10, favicon=mark(colored=True),
     )  # fmt: skip
+    core.app.config.socket_io_js_transports = ["websocket"]
     tie_events_to_pages(core.sio)
     return shell, core.app
 

@@ -30,7 +30,9 @@ def tie_to_reader(client: Any, reader: Principal) -> None:
 
 
 def tie_events_to_pages(server: Any) -> None:
-    """Let the events of a socket.io server be of pages alone for which their socket has shaken hands."""
+    """Let the events of a socket.io server be of pages alone for which their socket has shaken hands. By WebSocket alone: polling
+    says in each address which connection it is of, and that is all that is asked for."""
+    server.eio.transports = ["websocket"]
     handlers: dict[str, Callable[[str, Any], Any]] = server.handlers["/"]
     for name in EVENTS:
         server.on(name, _only_of_own_pages(server, handlers[name]))
