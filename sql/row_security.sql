@@ -45,6 +45,8 @@ DECLARE
     -- a partition is what its table is, attached or not
     kind    text := (SELECT regexp_replace(relname, '_([0-9]{8}|default)$', '') FROM pg_class WHERE oid = target);
     rule    text;
+    -- of rows that tell of a restricted document when it is gone and nothing is restricted any more: where that is marked
+    marked  text := CASE kind WHEN 'jobs' THEN 'payload' WHEN 'eval_runs' THEN 'parameters' END;
 BEGIN
     rule := CASE
         WHEN kind = 'document_changes' THEN NULL  -- has no rows of restricted documents, and some of deleted ones
@@ -74,16 +76,20 @@ BEGIN
             '(SELECT true FROM rag.jobs j WHERE j.tenant_id = %1$s.tenant_id AND j.id = %1$s.job_id)'
         WHEN kind = 'audit_events' THEN  -- which documents are restricted, to whom, who is in these groups, and sources
             'action NOT IN (''document.access'', ''collection.access'', ''document.read_restricted'', ''conversation.read_others'', ''source.add'', ''source.change'', ''source.remove'') AND coalesce(detail -> ''groups'', ''[]'') = ''[]'''
-        WHEN kind IN ('eval_runs', 'eval_results') THEN 'false'  -- whoever ran it read everything, and found what is asked for or not
+        WHEN kind = 'eval_runs' THEN 'false'  -- whoever ran it read everything, and found what is asked for or not
+        WHEN kind = 'eval_results' THEN
+            '(SELECT true FROM rag.eval_runs e WHERE e.tenant_id = %1$s.tenant_id AND e.id = %1$s.run_id)'
         WHEN kind = 'recall_checks' THEN 'rag.reads_collection(tenant_id, collection_id::text, %2$s)'
         WHEN 'document_id' = ANY (columns) THEN
             '(SELECT true FROM rag.documents d WHERE d.tenant_id = %1$s.tenant_id AND d.id = %1$s.document_id)'
         WHEN 'passage_id' = ANY (columns) THEN
             '(SELECT true FROM rag.passages p WHERE p.tenant_id = %1$s.tenant_id AND p.id = %1$s.passage_id)'
     END;
-    IF kind = 'jobs' THEN  -- what was under way when a restricted document went tells of it when nothing is restricted any more
-        RETURN format('((NOT payload ? ''withheld''%4$s) AND %3$s OR ' || rule || ')', me, readers, shut,
-            CASE WHEN readers = 'rag.own_principals()' THEN ' OR current_setting(''app.principals'', true) = ''*''' ELSE '' END);
+    IF marked IS NOT NULL THEN
+        RETURN format('((NOT %5$s ? ''withheld''%4$s) AND %3$s OR ' || rule || ')', me, readers, shut,
+            CASE WHEN readers = 'rag.own_principals()' THEN ' OR current_setting(''app.principals'', true) = ''*''' ELSE '' END, marked);
+    ELSIF kind = 'eval_results' THEN
+        RETURN format(rule, me);
     END IF;
     RETURN format('(%3$s OR ' || rule || ')', me, readers, shut);
 END

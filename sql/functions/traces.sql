@@ -61,7 +61,7 @@ BEGIN
   UPDATE jobs j SET payload = j.payload || '{"withheld": true}'  -- what goes on, or may be tried again: for who ordered it
   WHERE j.tenant_id = tenant AND j.status NOT IN ('succeeded', 'cancelled')
     AND j.payload ->> 'collection_id' IN (SELECT d.collection_id::text FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (secret));
-  DELETE FROM eval_runs e
+  UPDATE eval_runs e SET parameters = e.parameters || '{"withheld": true}'  -- whether it answered is for who reads everything
   WHERE e.tenant_id = tenant AND e.collection_id IN (SELECT d.collection_id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (secret));
   told := ARRAY(SELECT DISTINCT m.session_id FROM messages m WHERE m.tenant_id = tenant AND m.document_ids && secret);
   asked := ARRAY(

@@ -24,7 +24,7 @@ async def merge(services: Services, document_id: UUID, version: int, graph: Docu
         rows = await extractions.passages(connection, services.principal, document_id)
         await graph_stage.stage(connection, found.id, graph, by_model=True)
         return await extractions.merge(
-            connection, found.id, PendingDocument(document_id, version), "m 1", [row["id"] for row in rows]
+            connection, found.id, PendingDocument(document_id, version, own=True), "m 1", [row["id"] for row in rows]
         )
 
 
@@ -103,6 +103,6 @@ async def test_nothing_is_merged_into_another_version_or_other_passages(services
     assert not await merge(services, first.document_id, first.version, graph)
     async with services.database.transaction(services.principal) as connection:
         await graph_stage.stage(connection, collection.id, DocumentGraph(), by_model=True)
-        waiting = PendingDocument(second.document_id, second.version)
+        waiting = PendingDocument(second.document_id, second.version, own=True)
         assert not await extractions.merge(connection, collection.id, waiting, "m 1", [UUID(int=1)])
     assert await contents(services, collection.id) == before

@@ -61,6 +61,13 @@ def test_what_is_done_with_a_program_is_no_change_of_it(question: str) -> None:
         ("a.md", "Changing the theme", ("Changes of themes",), False),
         ("install.md", "Installing", ("Python 3.11",), False),
         ("a.md", "Report", ("Results of 2019",), False),
+        ("a.md", "Report", ("4.2 Outlook 2024",), False),
+        ("a.md", "Report", ("Revenue of 4.2 million in 2019",), False),
+        ("history.md", "History", ("1990",), False),
+        ("history.md", "History", ("3.1 The first orchard",), False),
+        ("changes.md", "Changes", ("Version 3.1",), True),
+        ("a.md", "beets", ("1.0b10 (September 22, 2011)",), True),
+        ("a.md", "orchard", ("[1.2.0] - 2024-01-31",), True),
     ],
 )
 def test_a_change_log_is_told_by_its_names(name: str, title: str, headings: tuple[str, ...], told: bool) -> None:

@@ -20,7 +20,15 @@ from cairn.language.linear import bounded
 
 _ASKS_OF_CHANGES: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.changes)})(?!\w)", re.IGNORECASE)
 _VERSION: Final = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,5}){1,3}(?![\w.]*\d)")
-_YEAR: Final = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_DATE: Final = (
+    r"(?:(?:19|20)\d\d[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d\d"
+    r"|[^\W\d_]{3,12}\.? \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d|\d{1,2}\.? [^\W\d_]{3,12}\.? (?:19|20)\d\d)"
+)
+_RELEASE: Final = re.compile(
+    r"\A\W{0,3}(?:[^\W\d_][\w-]{0,30} ){0,2}v?\d{1,4}(?:\.\d{1,5}){1,3}[\w.+-]{0,12}"
+    rf"(?P<date>\W{{1,5}}(?:[^\W\d_]{{2,12}}:? )?{_DATE})?\W{{0,3}}\Z"
+)
+"""A heading of nothing but a version, with what it is of and its date: "orchard 1.1.0 (2019-03-31)"; not "4.2 Outlook 2024"."""
 _SURE_NAME: Final = bounded(rf"(?:{any_of(lambda one: one.asked.change_logs)})", re.IGNORECASE)
 _MAYBE_NAME: Final = bounded(rf"(?:{any_of(lambda one: one.asked.maybe_change_logs)})", re.IGNORECASE)
 _WORDS: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -33,16 +41,14 @@ def asks_of_changes(question: str, asked: Asked) -> bool:
 
 def is_change_log(passage: Passage) -> bool:
     """Whether it stands in a list of what changed from version to version, by the names of the file, the document and its
-    headings. "News" and "History" are names of such a list only where a heading has a version or a date."""
+    headings. "News" and "History" are names of such a list only where a heading is a version, and a version with its date is
+    enough."""
     names = (PurePosixPath(passage.external_id).name.split(".")[0], passage.title, *passage.headings)
     said = [" ".join(_WORDS.findall(one.replace("_", " "))) for one in names]
     if any(_SURE_NAME.search(one) for one in said):
         return True
-    dated = any(_VERSION.search(one) and _YEAR.search(one) for one in passage.headings)
-    return dated or (
-        any(_MAYBE_NAME.fullmatch(one) for one in said)
-        and any(_VERSION.search(one) or _YEAR.search(one) for one in (passage.title, *passage.headings))
-    )
+    releases = list(filter(None, map(_RELEASE.match, passage.headings)))
+    return any(one["date"] for one in releases) or (bool(releases) and any(_MAYBE_NAME.fullmatch(one) for one in said))
 
 
 def manuals_first(passages: Sequence[Passage], question: str, read: int) -> tuple[Passage, ...]:
@@ -50,11 +56,10 @@ def manuals_first(passages: Sequence[Passage], question: str, read: int) -> tupl
     of the first `read`, where it was among these: what nothing else says may stand there."""
     if asks_of_changes(question, read_asked(question)):
         return tuple(passages)
-    logs = [one for one in passages if is_change_log(one)]
-    others = [one for one in passages if one not in logs]
-    if not logs or not others:
-        return tuple(passages)
-    if logs[0] in passages[:read] and len(others) >= read:
+    told = [is_change_log(one) for one in passages]
+    logs = [one for one, is_log in zip(passages, told, strict=True) if is_log]
+    others = [one for one, is_log in zip(passages, told, strict=True) if not is_log]
+    if any(told[:read]) and len(others) >= read:
         others.insert(read - 1, logs.pop(0))
     return (*others, *logs)
 

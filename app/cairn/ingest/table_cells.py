@@ -231,11 +231,9 @@ def _mark_sums(columns: Sequence[TableColumn], totals: list[bool]) -> None:
         sums = [at for at in range(row) if totals[at]]
         unnamed = not columns[0].texts[row] or row == len(totals) - 1
         certain = unnamed or _is_no_chance(numeric, row)
-        begun = (
-            1 if columns[0].numbered >= FEWEST_ROWS and row == len(totals) - 1 else 0
-        )  # any label, below numbers of rows
-        bare = not any(one.texts[row] for one in columns[begun:] if one.numbers[row] is None)
-        # a row of nothing but sums: of hours a week, or of prices, there is none
+        # a row of nothing but sums, of which hours a week and prices have none; below numbers of rows it may have any label
+        labels = int(columns[0].numbered >= FEWEST_ROWS and row == len(totals) - 1)
+        bare = not any(one.texts[row] for one in columns[labels:] if one.numbers[row] is None)
         told = [one for one in numeric if one.numbers[row] is not None] if bare else numeric
         if certain and told and any(
             len(of) >= FEWEST_ROWS and all(_sums(one, of, row) for one in told) for of in (above, sums)

@@ -318,10 +318,12 @@ def _belongs_to_persons(reading: TableReading, token: str, found: Computation) -
     ):
         return True
     kinds = PERSONS | PERSON_NAMES
-    called = reading.around & HUMANS
-    if token in HUMANS and called and not any(may_name(token, word) for word in called):
+    if token not in kinds or found.asked is None:
+        return False
+    said, called = header_words(reading.table.header[found.asked]), reading.around & HUMANS
+    if names_persons(said) and token in HUMANS - PEOPLE and called and not any(may_name(token, one) for one in called):
         return False  # employees, of a list of members
-    return token in kinds and found.asked is not None and bool(header_words(reading.table.header[found.asked]) & kinds)
+    return bool(said & kinds)
 
 
 def _tells_of_persons(reading: TableReading) -> bool:

@@ -212,7 +212,7 @@ def _beside(tokens: Sequence[str], at: int) -> Period | None:
 def _period(at: int, moment: _Moment, sign: str) -> Period:
     day = datetime.timedelta(days=1)
     if moment.edge and sign == "=":
-        return Period(at, moment.end, None, None, "", False)  # "at the end of 2026": some days
+        return Period(at, moment.end, None, None, "", False, is_edge=True)  # "im Ende 2026": some days
     if moment.edge == "end" and sign == "<":
         sign = "≤"  # its last day is before its end
     if moment.edge == "start" and sign == ">":

@@ -32,7 +32,7 @@ class PlainDocument:
     title: str
     media_type: str
     enrichment: Mapping[str, Any] | None
-    own: bool = True
+    own: bool
 
 
 async def list_pending(

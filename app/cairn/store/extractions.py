@@ -19,7 +19,7 @@ class PendingDocument:
 
     id: UUID
     version: int
-    own: bool = True
+    own: bool
 
 
 async def list_pending(
