@@ -70,7 +70,7 @@ BEGIN
             '(SELECT true FROM rag.resumable_runs r WHERE r.tenant_id = %1$s.tenant_id AND r.id = %1$s.run_id)'
         WHEN kind = 'jobs' THEN  -- whose results and progress name and count documents
             'payload #>> ''{ordered_by,id}'' = ANY (%2$s) AND payload #>> ''{ordered_by,reads_all}'' IS DISTINCT FROM ''true''
-             OR NOT payload ? ''withheld'' AND kind NOT IN (''index_uploads'', ''fetch_urls'', ''sync_source'')
+             OR NOT payload ? ''tells_of_restricted'' AND kind NOT IN (''index_uploads'', ''fetch_urls'', ''sync_source'')
                AND payload ? ''collection_id'' AND rag.reads_collection(tenant_id, payload ->> ''collection_id'', %2$s)'
         WHEN kind = 'uploads' THEN
             '(SELECT true FROM rag.jobs j WHERE j.tenant_id = %1$s.tenant_id AND j.id = %1$s.job_id)'
@@ -86,7 +86,7 @@ BEGIN
             '(SELECT true FROM rag.passages p WHERE p.tenant_id = %1$s.tenant_id AND p.id = %1$s.passage_id)'
     END;
     IF marked IS NOT NULL THEN
-        RETURN format('((NOT %5$s ? ''withheld''%4$s) AND %3$s OR ' || rule || ')', me, readers, shut,
+        RETURN format('((NOT %5$s ? ''tells_of_restricted''%4$s) AND %3$s OR ' || rule || ')', me, readers, shut,
             CASE WHEN readers = 'rag.own_principals()' THEN ' OR current_setting(''app.principals'', true) = ''*''' ELSE '' END, marked);
     ELSIF kind = 'eval_results' THEN
         RETURN format(rule, me);

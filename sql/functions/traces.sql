@@ -58,10 +58,10 @@ BEGIN
       OR EXISTS (
         SELECT 1 FROM jsonb_path_query(j.result, '$.failed[*].external_id') AS named
         JOIN rag.documents d ON left(d.external_id, 200) = named #>> '{}' WHERE d.tenant_id = tenant AND d.id = ANY (secret)));
-  UPDATE jobs j SET payload = j.payload || '{"withheld": true}'  -- what goes on, or may be tried again: for who ordered it
+  UPDATE jobs j SET payload = j.payload || '{"tells_of_restricted": true}'  -- what goes on, or may be tried again: for who ordered it
   WHERE j.tenant_id = tenant AND j.status NOT IN ('succeeded', 'cancelled')
     AND j.payload ->> 'collection_id' IN (SELECT d.collection_id::text FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (secret));
-  UPDATE eval_runs e SET parameters = e.parameters || '{"withheld": true}'  -- whether it answered is for who reads everything
+  UPDATE eval_runs e SET parameters = e.parameters || '{"tells_of_restricted": true}'  -- whether it answered is for who reads everything
   WHERE e.tenant_id = tenant AND e.collection_id IN (SELECT d.collection_id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (secret));
   told := ARRAY(SELECT DISTINCT m.session_id FROM messages m WHERE m.tenant_id = tenant AND m.document_ids && secret);
   asked := ARRAY(
