@@ -127,6 +127,16 @@ WITH called AS (
 SELECT position, key, name, "group", min(text) AS text, count(*)::integer AS cells, min(row)::integer AS row, bool_and(total) AS total
 FROM called GROUP BY position, key, name, "group" ORDER BY position, key, row
 
+-- name: mentions
+-- Cells of columns $4 that say, among other words, one of the names $5 of each: rows that sum up others apart.
+SELECT DISTINCT wanted.position, wanted.name, cell.key, cell.text
+FROM unnest($4::integer[], $5::text[]) AS wanted (position, name)
+JOIN rag.table_columns c ON c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3 AND c.position = wanted.position
+JOIN rag.document_tables t ON t.tenant_id = $1 AND t.document_id = c.document_id AND t.ordinal = c.ordinal
+CROSS JOIN LATERAL unnest(c.keys, c.texts, t.totals) AS cell (key, text, total)
+WHERE wanted.name <> '' AND NOT cell.total AND cell.key <> wanted.name AND position(' ' || wanted.name || ' ' IN ' ' || cell.key || ' ') > 0
+ORDER BY wanted.position, cell.key
+
 -- name: of_rows
 -- Over column $4 (null: rows are counted) of the rows of a table that have, in each of at most three columns $5, one of the keys $6
 -- of column $7 each, and whose numbers in at most two columns $20 lie between $21 and $22 (null: open): what can be computed of the

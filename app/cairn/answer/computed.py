@@ -19,7 +19,7 @@ from cairn.domain.computation import MOST_LISTED, Computation
 from cairn.domain.passage import Passage
 from cairn.domain.table import ComputedCells, TableSketch
 from cairn.language.cells import combine_units, year_of
-from cairn.language.lexicon import Replies, computed_words, replies
+from cairn.language.lexicon import Replies, any_of, computed_words, replies
 from cairn.language.linear import bounded
 from cairn.language.title_scale import scale_in_title, unit_at_end
 
@@ -56,6 +56,11 @@ def needed_cells(found: Computation) -> int:
     return MOST_LISTED if listed else max(SHOWN, found.place + 1)
 
 
+def _counts_named(found: Computation) -> bool:
+    """Whether what is counted is what a column names: "how many commentators were there in 1969"."""
+    return found.operation == "count" and bool(found.asked) and not found.grouped
+
+
 def name_same(one: ComputedCells, other: ComputedCells) -> bool:
     """Whether two computations come to the same name, and each to no other one besides."""
     first, *_ = names = [_name_of_best(cells) for cells in (one, other)]
@@ -75,6 +80,8 @@ def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, 
         found = replace(found, operation="value")
     if not _is_sound(found, cells):
         return None
+    if found.apart and found.pair is not None and cells.difference is not None and cells.difference < 0:
+        found, cells = replace(found, pair=found.pair[::-1]), replace(cells, difference=-cells.difference)
     unit = combine_units(cells.units or [])
     if unit is None or (found.operation in ("sum", "growth", "share") and "%" in unit):
         return None
@@ -120,6 +127,10 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
     if operation in ("count", "listing"):
         if found.asked is not None and cells.asked != cells.rows:
             return False  # "how many regions", and a region has several rows
+        if _counts_named(found) and cells.cells and all(_BEGINS_WITH_NUMBER.match(str(one["asked"])) for one in cells.cells):
+            return False  # "how many viewers were there from 2009 to 2013", of cells "6.5 million"
+        if _counts_named(found) and cells.kept == 1 and _names_several(str((cells.cells or [{}])[0].get("asked") or "")):
+            return False  # "how many nominees", and the cell of the row names four of them
         return cells.rows > 0 and (operation == "count" or 0 < cells.kept <= MOST_LISTED)
     if operation == "sum" and _may_be_shares(cells):
         return False
@@ -145,13 +156,20 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
 def _is_sound_by_group(found: Computation, cells: ComputedCells) -> bool:
     """Whether all groups are named, so at most MOST_LISTED, and each is of rows that have one thing in the cell, not several."""
     named = [str(one["asked"]) for one in cells.cells or []]
-    several = any(mark in name for name in named for mark in _SEVERAL)
+    several = any(map(_names_several, named))
     if cells.groups < FEWEST or several or len(named) < cells.groups:
         return False
     return found.operation != "sum" or (cells.numbers == cells.rows and not _may_be_shares(cells))
 
 
-_SEVERAL: Final = ("/", ",", ";", "|")
+_BEGINS_WITH_NUMBER: Final = re.compile(r"\A\W{0,3}\d")
+
+
+def _names_several(name: str) -> bool:
+    return _SEVERAL.search(name) is not None
+
+
+_SEVERAL: Final = re.compile(rf"[/,;|]|\s{any_of(lambda one: one.numbers.joins)}\s", re.IGNORECASE)
 
 
 def _can_grow(cells: ComputedCells) -> bool:

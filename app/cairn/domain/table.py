@@ -106,6 +106,16 @@ class NamedCells:
 
 
 @dataclass(frozen=True, slots=True)
+class CellMention:
+    """A cell of a column that says a name among other words, and what it may be called."""
+
+    position: int
+    name: str
+    key: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ComputedCells:
     """What the database makes of cells. `lines`: rows that meet the conditions, `rows` without those that sum up others;
     `numbers`: how many hold one, `unread`: hold something else; `unbound`: have one without the other of two columns that

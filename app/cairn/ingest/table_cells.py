@@ -240,6 +240,19 @@ def _mark_sums(columns: Sequence[TableColumn], totals: list[bool]) -> None:
         ):  # fmt: skip
             totals[row] = True
             begins = row + 1
+    last = len(totals) - 1
+    if last >= FEWEST_ROWS and not totals[last] and _sums_up_most(numeric, [at for at in range(last) if not totals[at]], last):
+        totals[last] = True
+
+
+def _sums_up_most(numeric: Sequence[TableColumn], above: Sequence[int], row: int) -> bool:
+    """Whether most numbers of the last row are sums, by no chance, beside averages and what is derived: "Career"."""
+    told = [one for one in numeric if one.numbers[row] is not None]
+    summed = [one for one in told if _sums(one, above, row)]
+    return len(summed) >= _MOST_SUMS and 2 * len(summed) > len(told) and _is_no_chance(summed, row)
+
+
+_MOST_SUMS: Final = 3  # measured: tests/unit/test_tables.py
 
 
 def _mark_statistics(columns: Sequence[TableColumn], totals: list[bool]) -> None:

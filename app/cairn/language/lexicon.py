@@ -659,6 +659,20 @@ class Arithmetic(_Section):
     """Before a date."""
     doing: Words = NONE
     """Verbs that say no more than that a row has its cell: "works", "won"."""
+    outcomes: Words = NONE
+    """Of these what some rows have and others not: "how many did they win" counts no rows."""
+    stating: Words = NONE
+    """Verbs that say no more than that something stands in the table: "listed"."""
+    money: Words = NONE
+    """What columns of sums of money are called, whatever their header says."""
+    same: Words = NONE
+    """Ask for another row that is like one: "the same points as"."""
+    orders: Words = NONE
+    """Headers of numbers that say which one it is, of which nothing is the sum: "Seed", "Age"."""
+    times: Words = NONE
+    """Behind "how many": rows are counted, and no column "Time" is meant."""
+    ranks: Words = NONE
+    """The same of places, of which the highest may be the first: "Position"."""
     entering: Words = NONE
     """Of these those by which a row comes to be, so that its date is theirs: "placed", but not "paid"."""
     begun: Words = NONE

@@ -78,7 +78,7 @@ def find_asked_position(
 ) -> int | None:
     """The column whose value comes first in the answer; of the best one also what the rows are, where the question says that.
     Raises Unsure where one is asked for that the table does not have once."""
-    position = _asked_position(reading, asked, held)
+    position = _asked_position(reading, operation, asked, held)
     if position is None and (asked is not None or _asks_time(reading) or not WHO.isdisjoint(reading.tokens)):
         raise Unsure
     if position is not None or operation not in BEST:
@@ -98,11 +98,18 @@ def _asks_which_of(reading: TableReading) -> bool:
     return any(one is not None and bool(one.cells) and not one.headers for one in after)
 
 
-def _asked_position(reading: TableReading, asked: WordSpan | None, held: set[int]) -> int | None:
+def _chosen_from(reading: TableReading, asked: WordSpan, operation: Operation) -> frozenset[int]:
+    """The column of which some cells are named to choose from: "which club of A and B had the most points"."""
+    named = [{one.position for one in span.cells} for span in reading.spans if span.cells]
+    several = [at for at in asked.headers if named.count({at}) > 1]
+    return frozenset(several) if operation in BEST else frozenset()
+
+
+def _asked_position(reading: TableReading, operation: Operation, asked: WordSpan | None, held: set[int]) -> int | None:
     if not WHO.isdisjoint(reading.tokens):
         return _find_persons(reading)
     if asked is not None:
-        left = asked.headers - held
+        left = asked.headers - held or _chosen_from(reading, asked, operation)
         return next(iter(left)) if len(left) == 1 and (left == asked.headers or 0 in left) else None
     if _asks_time(reading):
         days = [position for position, dated in enumerate(reading.table.dated) if dated]
@@ -148,11 +155,11 @@ def _asks_time(reading: TableReading) -> bool:
 
 
 def find_naming(reading: TableReading, measure: int | None, conditions: Sequence[CellCondition]) -> int | None:
-    """The one behind the numbers of rows ("P-101"), or a column of dates or years; where all rows begin with the same cell, else
+    """The first one of words where rows are called by numbers ("P-101"), or a column of dates or years; where all rows begin with the same cell, else
     the next one."""
     held = {one.position for one in conditions}
     left = [at for at in range(1, len(reading.table.header)) if at not in held | {measure, reading.other}]
     times = [at for at in left if reading.table.dated[at] or is_year_column(reading.table.header[at])]
     words = [at for at in left if not reading.table.numeric[at]]
-    called = [1] if reading.table.coded and 1 in words and 1 not in times else []
+    called = [at for at in words if at not in times][:1] if reading.table.coded else []
     return next(iter((*called, *times, *(words if 0 in held else ()))), None)

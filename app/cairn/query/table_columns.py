@@ -46,10 +46,11 @@ def over_columns(reading: TableReading, operation: Operation) -> Computation | N
 
 def find_label(reading: TableReading) -> tuple[WordSpan, NamedCells] | None:
     """The one row that is called so; of rows called alike the one under a label that the question has."""
-    spans = [span for span in reading.spans if any(one.position == 0 for one in span.cells)]
+    names = {0} if not reading.table.coded else {0, *names_of_coded(reading)}
+    spans = [span for span in reading.spans if any(one.position in names for one in span.cells)]
     if len(spans) != 1 or spans[0].headers:
         return None
-    rows = [one for one in spans[0].cells if one.position == 0]
+    rows = [one for one in spans[0].cells if one.position in names]
     if len(rows) > 1:
         said = set(reading.tokens)
         rows = [one for one in rows if one.group and said.issuperset(tokens_of(one.group))]
@@ -61,6 +62,13 @@ def find_label(reading: TableReading) -> tuple[WordSpan, NamedCells] | None:
         ):
             reading.explained.add(at)
     return spans[0], rows[0]
+
+
+def names_of_coded(reading: TableReading) -> list[int]:
+    """The column behind the numbers of rows that says what each is."""
+    table = reading.table
+    words = [at for at in range(1, len(table.header)) if not (table.numeric[at] or table.dated[at])]
+    return words[:1]
 
 
 def pair_of_columns(reading: TableReading, made: Computation, heads: Sequence[WordSpan]) -> Computation | None:

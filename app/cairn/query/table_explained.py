@@ -21,7 +21,9 @@ from cairn.query.table_words import (
     ITEMS,
     LOWER,
     MOMENTS,
+    MONEY,
     NEGATIONS,
+    OUTCOMES,
     OWING,
     PEOPLE,
     PER,
@@ -30,10 +32,12 @@ from cairn.query.table_words import (
     PERSONS,
     PIECES,
     RATIOS,
+    SAME,
     SETTLING,
     SOURCES,
     SPENDING,
     STATES,
+    STATING,
     STRETCHES,
     THAN,
     UNITS,
@@ -70,6 +74,8 @@ def explains(reading: TableReading, found: Computation) -> bool:
         return False
     if any(_is_of_another(reading, at, found) for at in range(1, len(reading.tokens))):
         return False
+    if found.operation == "count" and found.row is None and _counts_stretches(reading):
+        return False
     left = [token for at, token in enumerate(reading.tokens) if not _is_accounted_for(reading, at, found)]
     reading.support += len(left)
     return reading.kinds.isdisjoint(left) and all(map(reading.is_around, left))
@@ -82,7 +88,7 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         return False
     return (
         at in reading.explained
-        or (token in reading.stop_words and token not in BY | NEGATIONS | EACH | BOUND | SIDES)
+        or (token in reading.stop_words and token not in BY | NEGATIONS | EACH | BOUND | SIDES | SAME)
         or token in BESIDE | MOMENTS | YEARS
         or (len(token) == 1 and token.isalpha())
         or (token in COSTING and found.measure is not None and _is_price(reading, found.measure))
@@ -91,6 +97,8 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         or (token in BY and (found.operation == "top" or _names_measure(reading, at + 1, found)))
         or _is_unit(reading, at, found)
         or _names_source(reading, at)
+        or (token in MONEY and found.measure is not None and is_priced(reading.table, found.measure))
+        or (token in PERCENTS and found.measure is not None and "%" in _counted(reading, found.measure))
         or _tells_difference(reading, token, found)
         or _says_how_many(reading, at, found)
         or _belongs_to_measure(reading, token, found)
@@ -102,6 +110,17 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         or _says_how_often(reading, at, found)
         or _is_owing(reading, at)
     )
+
+
+def _counts_stretches(reading: TableReading) -> bool:
+    """ "How many years did she serve", of rows that are no years."""
+    first = reading.table.header[0]
+    for span in reading.phrases("count"):
+        at = reading.after_stop_words(span.end)
+        token = reading.tokens[at] if at < len(reading.tokens) else ""
+        if token in STRETCHES and at not in reading.explained:
+            return not any(may_name(token, word) for word in header_words(first)) and not reading.table.dated[0]
+    return False
 
 
 def _is_of_another(reading: TableReading, at: int, found: Computation) -> bool:
@@ -193,6 +212,10 @@ def _is_unit(reading: TableReading, at: int, found: Computation) -> bool:
     if is_currency(token) and any(is_priced(table, one) for one in elsewhere):
         return any(is_priced(table, one) for one in columns)  # "rooms over 80 dollars", beside a price
     return not any(is_its_unit(token, table, one) for one in elsewhere)
+
+
+def _counted(reading: TableReading, at: int) -> str:
+    return f"{reading.table.header[at]}{reading.table.units[at] or ''}"
 
 
 def _says_other(token: str, header: str) -> bool:
@@ -292,11 +315,14 @@ def _belongs_to_measure(reading: TableReading, token: str, found: Computation) -
     if token in SETTLING and any(header_words(header) & STATES for header in reading.table.header):
         return False  # some were paid, and some are still to be
     if found.measure is None:
-        return token in DOING
+        limited = found.conditions or found.within or found.comparison is not None or found.row is not None
+        return token in (DOING - OUTCOMES if limited else STATING)  # "how many ships sank"
     header = reading.table.header[found.measure]
     words = callable_words(header, reading.tokens)
     verb = not reading.table.dated[found.measure] and any(is_verb_of(token, word) for word in words)
-    return token in words or verb or (token in DOING and not is_opposite(token, header))
+    done = token in DOING and not (token in OUTCOMES and reading.table.dated[found.measure])
+    kin = is_kin_of(token, words) and token not in STRETCHES
+    return token in words or verb or kin or (done and not is_opposite(token, header))
 
 
 def _says_how_often(reading: TableReading, at: int, found: Computation) -> bool:

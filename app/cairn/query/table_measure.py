@@ -48,7 +48,8 @@ def choose_measure(
             measure, reading.compared = reading.compared, None
     if measure is None and reading.other is None and operation in ("count", "listing"):
         measure, reading.compared = reading.compared, None
-    if measure is None and operation in ("sum", "difference") and limited:
+    unnamed = operation == "difference" or (operation == "sum" and not _counts_something(reading))
+    if measure is None and unnamed and limited:
         measure = _only_one(
             at
             for at, numeric in enumerate(reading.table.numeric)
@@ -58,6 +59,12 @@ def choose_measure(
     if measure is not None and _is_called_by_another(reading, measure, free):
         raise Unsure
     return measure
+
+
+def _counts_something(reading: TableReading) -> bool:
+    """Whether a word that no column has says what is counted: "how many issues in total", of a column of pages."""
+    behind = [reading.after_stop_words(span.end) for span in reading.phrases("count")]
+    return any(at < len(reading.tokens) and at not in reading.explained for at in behind)
 
 
 def _is_called_by_another(reading: TableReading, measure: int, free: Sequence[WordSpan]) -> bool:

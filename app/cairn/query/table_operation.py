@@ -34,6 +34,7 @@ from cairn.query.table_words import (
     RISING,
     SUPERLATIVES,
     THAN,
+    TIMES,
     WHO,
     WordSpan,
     adjectives_in,
@@ -100,6 +101,8 @@ def _without_idle(reading: TableReading, said: set[str]) -> set[str]:
         if said - {"count"} == {best, "average"}:
             reading.averaged = True
             return {best}
+    if "count" in said and any(reading.tokens[one.end - 1] in TIMES for one in reading.phrases("count")):
+        said = said - {"sum"}  # "the total number of times"
     counted = said - {"count"}
     if "count" in said and counted in ({"highest"}, {"lowest"}):
         return counted  # "the highest number of"
@@ -257,8 +260,9 @@ def _find_birth(reading: TableReading, span: WordSpan) -> int | None:
     """The one column of dates by which an adjective counts the other way: "oldest", of dates of birth."""
     words = BORN.get(tuple(reading.tokens[span.start : span.end]), frozenset())
     dated = [
-        at for at, header in enumerate(reading.table.header) if reading.table.dated[at] and header_words(header) & words
-    ]
+        at for at, header in enumerate(reading.table.header)
+        if (reading.table.dated[at] or reading.table.yearly[at : at + 1] == (True,)) and header_words(header) & words
+    ]  # fmt: skip
     return dated[0] if len(dated) == 1 else None
 
 

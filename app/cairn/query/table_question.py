@@ -74,7 +74,7 @@ def _read(reading: TableReading) -> Computation | None:
         return None  # "the most common price"
     if found is None or not explains(reading, found) or (reading.judged and not is_good(reading, found)):
         return None
-    return replace(found, support=reading.support, directed=reading.directed)
+    return replace(found, support=reading.support, directed=reading.directed, apart=reading.apart)
 
 
 _Way = Callable[[TableReading], Computation | None]

@@ -30,6 +30,7 @@ from cairn.query.table_words import (
     SOURCES,
     SPELLED,
     THAN,
+    TIMES,
     TOTALS,
     UNITS,
     ComputedQuestion,
@@ -78,6 +79,7 @@ class TableReading:
     judged      more has to be better: "best"
     more, less  what an adjective says of the first of two: "how much cheaper is A than B"
     directed    the question says that the first is less, or by an adjective that it is more: "-5 more" is plain
+    apart       how far two are apart is asked for, whichever is more: "the difference between A and B"
     spent       headers that a comparison or a change of columns has taken up
     counted     columns that are counted in what stands behind the number of a comparison; none where that says nothing
     beside      the words of the header beside that number
@@ -121,6 +123,10 @@ class TableReading:
             while span.end < len(self.tokens) and self.tokens[span.end] in DISTINCT and span.end not in self.explained:
                 self.explained.add(span.end)
                 span.end += 1
+            if self.tokens[span.end : span.end + 1] and self.tokens[span.end] in TIMES:
+                self.spans = [one for one in self.spans if one.start != span.end]
+                self.explained.add(span.end)
+                span.end += 1
         self.comparison: Comparison | None = None
         self.bound: Decimal | None = None
         self.other: int | None = None
@@ -129,7 +135,7 @@ class TableReading:
         self.implied: int | None = None
         self.minus: int | None = None
         self.relative = False
-        self.more = self.less = self.directed = False
+        self.more = self.less = self.directed = self.apart = False
         self.place = 1
         self.turned = self.summed = self.averaged = False
         self.distinct = any(self.tokens[one.end - 1] in DISTINCT for one in self.phrases("count"))
@@ -223,7 +229,8 @@ class TableReading:
         at = span.start - 1
         while at >= 0 and self.tokens[at] in self.stop_words - EACH - BY:
             at -= 1
-        return at if at >= 0 and at not in self.explained and self.tokens[at] in EACH | BY else None
+        whole = self.tokens[at] in BY and not ALL_OF.isdisjoint(self.tokens[at + 1 : span.start])  # "by all drivers"
+        return at if at >= 0 and at not in self.explained and self.tokens[at] in EACH | BY and not whole else None
 
     def _is_value(self, span: WordSpan) -> bool:
         """Whether it names a column of numbers, and not by its year alone."""
@@ -282,6 +289,7 @@ class TableReading:
             return not less or operation == "growth"
         if less:
             raise Unsure  # "how much less in March, compared to May"
+        self.apart = operation == "difference" and earlier is None and CHANGES.isdisjoint(words)
         return CHANGES.isdisjoint(words) if earlier is None else not earlier
 
     # --- what stands beside what ---

@@ -21,8 +21,11 @@ from cairn.query.table_words import (
     HOW_MANY,
     HUMANS,
     MOMENTS,
+    MOSTS,
+    ORDERS,
     PRICES,
     QUANTITIES,
+    RANKS,
     RATIOS,
     STRETCHES,
     TOTALS,
@@ -122,6 +125,12 @@ def _of_rows(
     span: WordSpan | None,
 ) -> Computation | None:
     """`span`: where the question says what is asked for."""
+    if operation in ("highest", "lowest") and _counts_others(reading, measure):
+        return None  # "how many teams had the most seasons"
+    if operation in ("highest", "lowest") and measure is not None and _is_place(reading.table.header[measure]):
+        return None  # "the highest rank", which may be 1
+    if measure is not None and reading.implied is None and _counts_moments(reading, measure):
+        return None  # "the most films in one year"
     made = Computation(
         operation, measure, conditions=tuple(conditions), asked=asked, comparison=reading.comparison, bound=reading.bound,
         other=reading.other, compared=reading.compared, within=reading.within, minus=reading.minus, relative=reading.relative,
@@ -153,7 +162,34 @@ def _of_rows(
         return made if made.target is not None and not several and asked is None and not limited else None
     if operation == "sum" and ("%" in f"{header}{reading.table.units[measure]}" or RATIOS & header_words(header)):
         return None  # shares of different wholes
+    if operation == "sum" and _says_which(reading, measure):
+        return None
     return made if asked is None or operation not in ("sum", "average") else None
+
+
+def _says_which(reading: TableReading, at: int) -> bool:
+    """Whether numbers say which one it is, and not how much: years, positions."""
+    table, words = reading.table, tokens_of(besides_brackets(reading.table.header[at]))
+    dated = table.dated[at] or table.yearly[at : at + 1] == (True,) or is_year_column(table.header[at])
+    ordered = [word in ORDERS for word in words]
+    return dated or (bool(words) and (all(ordered) or (ordered[-1] and words[-1] not in STRETCHES | MOMENTS)))
+
+
+def _counts_others(reading: TableReading, measure: int | None) -> bool:
+    """Whether something else is counted than what a column holds: not "how many points did the best one have"."""
+    counted = [reading.header_after(span.end) for span in reading.phrases("count")]
+    how_many = any(not HOW_MANY.isdisjoint(reading.tokens[one.start : one.end]) for one in reading.phrases("count"))
+    return how_many and any(after is not None and measure not in after.headers for after in counted)
+
+
+def _counts_moments(reading: TableReading, measure: int) -> bool:
+    """Whether most or fewest of something is asked for, and the column holds years or dates."""
+    most = any(tuple(reading.tokens[one.start : one.end]) in MOSTS for one in reading.phrases("highest", "lowest"))
+    return most and (reading.table.dated[measure] or reading.table.yearly[measure : measure + 1] == (True,))
+
+
+def _is_place(header: str) -> bool:
+    return bool(RANKS.intersection(tokens_of(besides_brackets(header))[-1:]))
 
 
 def _has_total(reading: TableReading, measure: int) -> bool:
@@ -303,6 +339,8 @@ def _sum_of_counts(reading: TableReading, made: Computation) -> Computation | No
         if (reading.table.dated[at] and not says_latest(header)) or is_year_column(header)
     }  # fmt: skip
     header = reading.table.header[made.measure]
+    if _says_which(reading, made.measure):
+        return None
     counts = not compares(header) and RATIOS.isdisjoint(header_words(header)) and made.asked is None
     held |= {one.position for one in made.within}
     if reading.table.coded or reading.table.numbered:  # each row is one of its kind, and of it are so many hours

@@ -201,6 +201,13 @@ _ALIKE: Final = _by_word((*_phrases("alike"), *(one.arithmetic.inhabitants for o
 INHABITANTS: Final = _words("inhabitants")
 DOING: Final = _words("doing")
 ENTERING: Final = _words("entering")
+OUTCOMES: Final = _words("outcomes")
+STATING: Final = _words("stating")
+MONEY: Final = _words("money")
+SAME: Final = _words("same")
+RANKS: Final = _words("ranks")
+TIMES: Final = _words("times")
+ORDERS: Final = _words("orders") | RANKS
 BEGUN: Final = _words("begun")
 GOODS: Final = _words("goods")
 PRICES: Final = _words("prices")
@@ -276,7 +283,7 @@ class ComputedQuestion:
 
 def read_question(text: str) -> ComputedQuestion | None:
     """None where nothing in it asks for a computation, or for a number that stands in a table."""
-    text = _SPACED_THOUSANDS.sub(r"\1", text)
+    text = _BARE_DECIMALS.sub(r"0.\1", _SPACED_THOUSANDS.sub(r"\1", text))
     tokens = tuple(tokens_of(text.replace("%", " percent ")))
     if not 1 < len(tokens) <= MOST_TOKENS:
         return None
@@ -306,6 +313,8 @@ def read_question(text: str) -> ComputedQuestion | None:
 
 _SPACED_THOUSANDS: Final = re.compile(r"(?<!\w)(\d{1,3})[ \u00a0\u202f](?=\d{3}(?!\d))")
 """ "10 000"."""
+_BARE_DECIMALS: Final = re.compile(r"(?<![^\s(<>≤≥=$€£])\.(\d)")
+""" "less than .9"."""
 _SIGNED: Final = re.compile(r"(?:^|[\s(])[-–−]\d|(?<![-–−])[<>≤≥~≈±]=?\s?\d|\d\s?\+(?!\s?\d)")
 
 
@@ -515,7 +524,10 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
         for start in _places(question.tokens, words := tuple(cells.name.split(" ")), loosely=False):
             at(start, start + len(words)).cells += (cells,)
     plural: dict[tuple[int, int], tuple[NamedCells, ...]] = {}
+    people = columns_of_people(table)
     for cells in named:
+        if cells.name != cells.key and cells.position in people:
+            continue  # "times" are no "Tim"
         *words_before, last = cells.name.split(" ")
         for end, token in enumerate(question.tokens, 1):
             start = end - len(words_before) - 1
@@ -775,7 +787,11 @@ def _is_function_word(question: ComputedQuestion, span: WordSpan) -> bool:
     if span.headers and at and "listing" in _SAYING.get((question.tokens[at - 1],), ()):
         return False  # "which type"
     one = not span.phrases and span.end - at == 1 and at not in question.capitals
-    return one and question.tokens[at] in question.stop_words
+    return one and (question.tokens[at] in question.stop_words or question.tokens[at] in _CONTRACTED)
+
+
+_CONTRACTED: Final = frozenset({"s", "t"})
+"""What an apostrophe leaves of "is" and "not"."""
 
 
 def _rank(phrases: Sequence[str]) -> int:

@@ -26,6 +26,7 @@ from cairn.graph.kinds import LEGAL_FORMS
 from cairn.graph.overview import find_communities_about
 from cairn.graph.resolve import find_entity
 from cairn.graph.walk import find_ways
+from cairn.query.table_mentions import mentions_wanted, widen
 from cairn.query.table_question import bind, may_bind
 from cairn.query.table_words import ComputedQuestion, columns_of_people
 from cairn.runs.recall import recall
@@ -243,6 +244,11 @@ class Library:
             [(computation, table)] = chosen
             if any(other.address.document_id == table.address.document_id for _, other in meant if other is not table):
                 return None  # a word that one has in its title or file name is the name of a column or cell in another
+            if wanted := mentions_wanted(computation):
+                mentions = await tables.find_mentions(connection, self.principal, table.address, wanted)
+                if (widened := widen(computation, mentions)) is None:
+                    return None
+                computation = widened
             statement, arguments = computation.arguments(needed_cells(computation))
             cells = await tables.compute(connection, self.principal, table.address, statement, arguments)
             if (also := computation.also) is not None:

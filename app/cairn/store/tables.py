@@ -10,7 +10,7 @@ from uuid import UUID
 from cairn.db.queries import load_queries
 from cairn.domain.passage import Passage
 from cairn.domain.principal import Principal
-from cairn.domain.table import ComputedCells, DocumentTable, NamedCells, TableAddress, TableSketch
+from cairn.domain.table import CellMention, ComputedCells, DocumentTable, NamedCells, TableAddress, TableSketch
 
 SQL: Final = load_queries("tables")
 
@@ -108,6 +108,17 @@ async def find_named(
         list(forms), list(people),
     )  # fmt: skip
     return [NamedCells(*row.values()) for row in rows]
+
+
+async def find_mentions(
+    connection: Any, principal: Principal, table: TableAddress, wanted: Sequence[tuple[int, str]]
+) -> list[CellMention]:
+    """Cells of columns that say one of these names among other words: column and name of each."""
+    rows = await connection.fetch(
+        SQL["mentions"], principal.tenant_id, table.document_id, table.ordinal, [at for at, _ in wanted],
+        [name for _, name in wanted],
+    )  # fmt: skip
+    return [CellMention(*row.values()) for row in rows]
 
 
 async def compute(
