@@ -19,6 +19,7 @@ from cairn.query.table_words import (
     COMPARED_BY,
     COMPUTED,
     COSTING,
+    EACH,
     FALLING,
     GOOD,
     HIGH,
@@ -28,6 +29,7 @@ from cairn.query.table_words import (
     MOVED,
     NAMED_BY,
     ORDINALS,
+    PER,
     PERCENTS,
     PRICES,
     RATIOS,
@@ -38,6 +40,7 @@ from cairn.query.table_words import (
     WHO,
     WordSpan,
     adjectives_in,
+    asks_how_much,
     besides_brackets,
     compares,
     header_words,
@@ -77,6 +80,8 @@ def read_operation(reading: TableReading) -> Operation | None:
         return moved
     if "difference" in said and said <= _MOVES and _is_in_percent(reading, said):
         return "growth"
+    if not said and _asks_amount(reading):
+        return "sum"
     if not said:
         asks = reading.phrases("listing") or _begins_with_rows(reading) or reading.tokens[0] in WHO
         return "listing" if asks else None
@@ -86,6 +91,21 @@ def read_operation(reading: TableReading) -> Operation | None:
     if operation == "average":
         _read_how(reading)
     return _read_place(reading, operation) if operation in _ORDERED else operation
+
+
+def _asks_amount(reading: TableReading) -> bool:
+    """ "How much overtime was paid to the deck department", "for each vineyard": of a column that is named, and of rows that are
+    several; not of one of them, "how much does a cook earn"."""
+    length = asks_how_much(reading.tokens)
+    named = any(one.headers and not one.cells and reading.is_number(one) for one in reading.spans)
+    cells = [one for one in reading.spans if one.cells and not one.headers]
+    grouped = any(one.headers and reading.behind_each(one) is not None for one in reading.spans)
+    one = any(reading.tokens[span.start - 1] in PER - EACH for span in cells)
+    several = any(cell.position and cell.cells > 1 for span in cells for cell in span.cells)
+    if not length or not named or one or not (several or grouped):
+        return False
+    reading.explained |= {*range(length)}
+    return True
 
 
 _ORDERED: Final = frozenset({"highest", "lowest"})
@@ -103,6 +123,8 @@ def _without_idle(reading: TableReading, said: set[str]) -> set[str]:
             return {best}
     if "count" in said and any(reading.tokens[one.end - 1] in TIMES for one in reading.phrases("count")):
         said = said - {"sum"}  # "the total number of times"
+    if said == {"count", "sum"} and _counts_words(reading):
+        return {"count"}  # "the total number of candidates"
     counted = said - {"count"}
     if "count" in said and counted in ({"highest"}, {"lowest"}):
         return counted  # "the highest number of"
@@ -111,6 +133,16 @@ def _without_idle(reading: TableReading, said: set[str]) -> set[str]:
     if "count" in said and said & _MOVES and reading.phrases("count")[0].start:
         said = counted  # "by how much did the number of ... grow"
     return {"share"} if said == {"share", "sum"} else said  # "what share of the total"
+
+
+def _counts_words(reading: TableReading) -> bool:
+    """Whether what is counted is named by a column of words, and no other one of numbers is named."""
+    behind = [reading.header_after(span.end) for span in reading.phrases("count")]
+    table = reading.table
+    words = bool(behind) and all(
+        one is not None and not any(table.numeric[at] for at in one.headers) for one in behind
+    )
+    return words and not any(one.headers and not one.cells and reading.is_number(one) for one in reading.spans)
 
 
 def _names_several(reading: TableReading) -> bool:

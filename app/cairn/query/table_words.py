@@ -296,7 +296,8 @@ def read_question(text: str) -> ComputedQuestion | None:
         return None
     computes = bool(
         said - {"listing"} or adjectives_in(tokens) or _asks_where(tokens) or compared or periods_in(tokens) or ranged
-    )
+        or asks_how_much(tokens)
+    )  # fmt: skip
     if not computes and "listing" not in said and not any(_places(tokens, one, loosely=False) for one in HOW_MUCH):
         return None
     names = {
@@ -362,6 +363,11 @@ def _plural(name: str) -> Iterator[str]:
             several = name.removesuffix(other) + ending
             if len(name.rsplit(" ", 1)[-1]) >= _SHORTEST_NAME:
                 yield several
+
+
+def asks_how_much(tokens: Sequence[str]) -> int:
+    """How many words at the beginning ask for an amount; 0: none."""
+    return max((len(words) for words in HOW_MUCH if (*tokens[: len(words)],) == words), default=0)
 
 
 def _asks_where(tokens: Sequence[str]) -> bool:

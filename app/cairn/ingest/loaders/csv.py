@@ -1,7 +1,7 @@
 """Comma-separated values (.csv, .tsv) as a table (`cairn.language.tables`).
 
-The separator is a comma, semicolon, tab or bar, whichever splits the rows alike. A first row of distinct words is taken for the
-names of the columns; without one, a row is its values.
+The separator is a comma, semicolon, tab or bar, whichever splits the rows alike. A first row of words above
+values, or of distinct words, is taken for the names of the columns; without one, a row is its values.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ _SAMPLE_ROWS: Final = 50
 _LONGEST_NAME: Final = 100
 _VALUE: Final = re.compile(r"(?!(?:19|20)\d\d$)[\W_]{0,16}\d[\d\W_]{0,60}\w{0,3}")
 """A number, date or amount, which is no name of a column; a year may be."""
+_YEARS: Final = re.compile(r"(?:19|20)\d\d")
+_NOTHING: Final = re.compile(r"\W*|[Nn]/?[Aa]")
+_FEWEST_VALUES: Final = 2
+_MOST_VALUES: Final = 0.8
+"""Of the cells of a column that says whether the row above it has names."""
 
 
 def load(content: bytes, limits: LoadLimits) -> LoadedText:
@@ -104,14 +109,32 @@ def _separator(sample: str) -> str:
 
 
 def _has_names(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names the columns: distinct words, none of which stands again in its column."""
+    """Whether the first row names the columns: it has words above columns of values, and not more values above such; where no column
+    tells, words, most of them distinct, none of which stands again in its column."""
     if len(rows) < 2:
         return False
     first = [_clean(cell) for cell in rows[0]]
+    columns = [[_clean(row[at]) for row in rows[1:] if at < len(row)] for at in range(len(first))]
+    above = [
+        _is_value(name) for name, below in zip(first, columns, strict=True)
+        if name and _NOTHING.fullmatch(name) is None and _holds_values(below)
+    ]  # fmt: skip
+    if not all(above) and len(above) >= 2 * sum(above):
+        return True
     words = [cell for cell in first if cell]
-    if len({*words}) < len(words) or any(_VALUE.fullmatch(cell) for cell in words):
+    if (len(words) > 1 and 2 * len({*words}) <= len(words)) or any(_VALUE.fullmatch(cell) for cell in words):
         return False
-    return not any(cell and cell == _clean(below) for row in rows[1:] for cell, below in zip(first, row, strict=False))
+    return not any(name and name in below for name, below in zip(first, columns, strict=True))
+
+
+def _holds_values(cells: Sequence[str]) -> bool:
+    """Whether most of what stands in a column are values, years too."""
+    said = [cell for cell in cells if cell and _NOTHING.fullmatch(cell) is None]
+    return len(said) >= _FEWEST_VALUES and _MOST_VALUES * len(said) <= sum(map(_is_value, said))
+
+
+def _is_value(cell: str) -> bool:
+    return _VALUE.fullmatch(cell) is not None or _YEARS.fullmatch(cell) is not None
 
 
 def _clean(cell: str) -> str:
