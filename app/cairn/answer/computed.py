@@ -337,6 +337,8 @@ class _Writer:
         notes = []
         if found.row is None and (left := cells.lines - cells.rows) and found.operation not in ("difference", "growth"):
             notes.append(words["totals"].format(n=left))
+        if found.counts_groups and cells.groups != cells.rows:
+            notes.append(words["count"].format(n=cells.rows))
         empty = cells.rows - cells.numbers if found.measure is not None or found.row is not None else 0
         if empty:
             notes.append(words["empty"].format(n=empty))
@@ -393,7 +395,8 @@ class _Writer:
             )
             column = found.measure if found.compared is None else found.compared
             measure = self.table.header[column] if column is not None else found.label
-            told.append(f"{measure} {sign} {bound}")
+            of_row = f" ({found.bound_row.texts[0]})" if found.bound_row is not None else ""
+            told.append(f"{measure} {sign} {bound}{of_row}")
         return "; ".join(told)
 
     def _number(self, value: Decimal, decimals: int, *, least: int | None = None) -> str:

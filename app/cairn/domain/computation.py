@@ -41,7 +41,8 @@ class CellInterval:
 class Computation:
     """What to compute of which cells. Over a column (`measure`; None: rows are counted) of the rows that meet `conditions`, or
     over `columns` of one `row`. `asked`: the column whose value is the answer; `naming`: one that tells rows apart whose first
-    cell is the same. `comparison` of column `compared` (None: the measure) with the number `bound` or the column `other`;
+    cell is the same. `comparison` of column `compared` (None: the measure) with the number `bound` (where there is a `bound_row`,
+    that of this row) or the column `other`;
     `within`: intervals of further columns. `minus`: a column that is taken from the measure in each row, `relative`: as a
     percentage of it. `counted_in`: a column that says what the row is counted in. `place`: which of a rank, how many of a top.
     `pair`: names of what is compared, the first one first. `turned`: the lowest comes first in a rank or a top. `totals`: rows
@@ -63,6 +64,7 @@ class Computation:
     naming: int | None = None
     comparison: Comparison | None = None
     bound: Decimal | None = None
+    bound_row: CellCondition | None = None
     other: int | None = None
     compared: int | None = None
     within: tuple[CellInterval, ...] = ()
@@ -82,6 +84,14 @@ class Computation:
     each: bool = False
     also: Computation | None = None
     support: int = 0
+
+    @property
+    def of_bound(self) -> Computation | None:
+        """The number with which others are compared, where it is that of a row."""
+        if self.bound_row is None or self.bound is not None:
+            return None
+        measure = self.measure if self.compared is None else self.compared
+        return Computation("value", measure, conditions=(self.bound_row,), totals=True)
 
     @property
     def shares_rows(self) -> bool:

@@ -28,7 +28,7 @@ LONGEST_NUMBER: Final = 60
 LONGEST_KEY: Final = 120
 """Characters of a cell by which it can be named; longer ones are sentences."""
 
-_DIGITS: Final = r"\d{1,3}(?:[ \u00a0\u202f']\d{3}(?!\d))+(?:[.,]\d+)?|\d+(?:[.,']\d+)*|[.,]\d+"
+_DIGITS: Final = r"\d{1,3}(?:[ \u00a0\u202f']\d{3}(?!\d))+(?:[.,]\d+)?|\d+(?:[.,]\d+|'\d{3}(?!\d))*|[.,]\d+"
 _NUMBER: Final = re.compile(
     rf"(?P<before>[^\d]{{0,12}}?)(?P<digits>(?<![\d.,]){_DIGITS})(?P<after>[^\d]{{0,12}})(?P<note>\[\d{{1,2}}\]|\(\d{{1,2}}\))?"
 )

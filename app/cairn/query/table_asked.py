@@ -79,6 +79,9 @@ def find_asked_position(
     """The column whose value comes first in the answer; of the best one also what the rows are, where the question says that.
     Raises Unsure where one is asked for that the table does not have once."""
     position = _asked_position(reading, operation, asked, held)
+    if position is None and asked is None and WHO.isdisjoint(reading.tokens):
+        [position, *others] = [*_columns_to_choose_from(reading, operation), None]
+        position = None if len(others) > 1 else position
     if position is None and (asked is not None or _asks_time(reading) or not WHO.isdisjoint(reading.tokens)):
         raise Unsure
     if position is not None or operation not in BEST:
@@ -100,8 +103,12 @@ def _asks_which_of(reading: TableReading) -> bool:
 
 def _chosen_from(reading: TableReading, asked: WordSpan, operation: Operation) -> frozenset[int]:
     """The column of which some cells are named to choose from: "which club of A and B had the most points"."""
+    return asked.headers & _columns_to_choose_from(reading, operation)
+
+
+def _columns_to_choose_from(reading: TableReading, operation: Operation) -> frozenset[int]:
     named = [{one.position for one in span.cells} for span in reading.spans if span.cells]
-    several = [at for at in asked.headers if named.count({at}) > 1]
+    several = [at for at in range(len(reading.table.header)) if named.count({at}) > 1]
     return frozenset(several) if operation in BEST else frozenset()
 
 

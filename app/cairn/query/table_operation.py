@@ -23,11 +23,14 @@ from cairn.query.table_words import (
     FALLING,
     GOOD,
     HIGH,
+    HIGHER,
     HOW,
     HOW_MUCH,
+    LOWER,
     MOSTS,
     MOVED,
     NAMED_BY,
+    OR,
     ORDINALS,
     PER,
     PERCENTS,
@@ -80,6 +83,8 @@ def read_operation(reading: TableReading) -> Operation | None:
         return moved
     if "difference" in said and said <= _MOVES and _is_in_percent(reading, said):
         return "growth"
+    if not said and (chosen := _read_choice(reading)) is not None:
+        return chosen
     if not said and _asks_amount(reading):
         return "sum"
     if not said:
@@ -91,6 +96,35 @@ def read_operation(reading: TableReading) -> Operation | None:
     if operation == "average":
         _read_how(reading)
     return _read_place(reading, operation) if operation in _ORDERED else operation
+
+
+def _read_choice(reading: TableReading) -> Operation | None:
+    """ "Which country has more medals, Colombia or Venezuela", "which is longer, the Rhine or the Elbe": of two rows the one with
+    the higher number of a column that is named, or that the adjective names."""
+    cells = [span for span in reading.spans if span.cells and not span.headers]
+    columns = {frozenset(one.position for one in span.cells) for span in cells}
+    if len(cells) != 2 or len(columns) != 1 or reading.comparison is not None or reading.within:
+        return None
+    if OR.isdisjoint(reading.tokens[cells[0].end : cells[1].start]) or not THAN.isdisjoint(reading.tokens):
+        return None
+    named = any(one.headers and not one.cells and reading.is_number(one) for one in reading.spans)
+    said = [at for at, token in enumerate(reading.tokens) if at not in reading.explained and token in HIGHER | LOWER]
+    if named and len(said) == 1:
+        reading.explained.add(said[0])
+        return "highest" if reading.tokens[said[0]] in HIGHER else "lowest"
+    compared = [
+        (at, words)
+        for words in COMPARED_BY
+        for at in places_of(reading.tokens, words)
+        if reading.explained.isdisjoint(range(at, at + len(words)))
+    ]
+    if named or len(compared) != 1:
+        return None
+    [(at, words)] = compared
+    comparison, of = COMPARED_BY[words]
+    reading.implied = only_thing(reading, of)
+    reading.explained |= {*range(at, at + len(words))}
+    return "highest" if comparison == "more" else "lowest"
 
 
 def _asks_amount(reading: TableReading) -> bool:

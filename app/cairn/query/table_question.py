@@ -20,6 +20,7 @@ from cairn.query.table_limits import read_between, read_comparison, read_equal, 
 from cairn.query.table_look_up import look_up
 from cairn.query.table_operation import is_good, read_operation
 from cairn.query.table_reading import TableReading, Unsure
+from cairn.query.table_row_bound import read_row_bound
 from cairn.query.table_rows import over_rows, share_of_total
 from cairn.query.table_words import ComputedQuestion, header_words, spans_of, split_compounds
 
@@ -59,6 +60,7 @@ def _bind(
 
 def _read(reading: TableReading) -> Computation | None:
     read_periods(reading)
+    read_row_bound(reading)
     read_comparison(reading)
     read_between(reading)
     if reading.signed and reading.bound is not None:

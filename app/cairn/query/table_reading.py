@@ -12,7 +12,7 @@ from decimal import Decimal
 from string import digits
 from typing import Final
 
-from cairn.domain.computation import CellInterval, Comparison, Operation
+from cairn.domain.computation import CellCondition, CellInterval, Comparison, Operation
 from cairn.domain.table import NamedCells, TableSketch
 from cairn.language.cells import is_year, read_number, tokens_of, year_of
 from cairn.query.table_time import SIDES, Period, is_of_date, periods_in
@@ -129,6 +129,7 @@ class TableReading:
                 span.end += 1
         self.comparison: Comparison | None = None
         self.bound: Decimal | None = None
+        self.bound_row: CellCondition | None = None
         self.other: int | None = None
         self.compared: int | None = None
         self.within: tuple[CellInterval, ...] = ()

@@ -133,7 +133,7 @@ def _of_rows(
         return None  # "the most films in one year"
     made = Computation(
         operation, measure, conditions=tuple(conditions), asked=asked, comparison=reading.comparison, bound=reading.bound,
-        other=reading.other, compared=reading.compared, within=reading.within, minus=reading.minus, relative=reading.relative,
+        bound_row=reading.bound_row, other=reading.other, compared=reading.compared, within=reading.within, minus=reading.minus, relative=reading.relative,
         counted_in=find_counted_in(reading, measure, conditions),
         one_row=operation in ("highest", "lowest") and asked not in (None, 0) and _says_one_row(reading, span),
         place=reading.place, turned=reading.turned, naming=find_naming(reading, measure, conditions), stated=reading.stated,

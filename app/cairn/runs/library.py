@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -249,6 +249,12 @@ class Library:
                 if (widened := widen(computation, mentions)) is None:
                     return None
                 computation = widened
+            if (of_bound := computation.of_bound) is not None:
+                statement, arguments = of_bound.arguments(1)
+                row = await tables.compute(connection, self.principal, table.address, statement, arguments)
+                if row.sum is None or not row.rows == row.numbers == 1:
+                    return None
+                computation = replace(computation, bound=row.sum)
             statement, arguments = computation.arguments(needed_cells(computation))
             cells = await tables.compute(connection, self.principal, table.address, statement, arguments)
             if (also := computation.also) is not None:
