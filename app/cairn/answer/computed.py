@@ -127,9 +127,17 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
     if operation in ("count", "listing"):
         if found.asked is not None and cells.asked != cells.rows:
             return False  # "how many regions", and a region has several rows
-        if _counts_named(found) and cells.cells and all(_BEGINS_WITH_NUMBER.match(str(one["asked"])) for one in cells.cells):
+        if (
+            _counts_named(found)
+            and cells.cells
+            and all(_BEGINS_WITH_NUMBER.match(str(one["asked"])) for one in cells.cells)
+        ):
             return False  # "how many viewers were there from 2009 to 2013", of cells "6.5 million"
-        if _counts_named(found) and cells.kept == 1 and _names_several(str((cells.cells or [{}])[0].get("asked") or "")):
+        if (
+            _counts_named(found)
+            and cells.kept == 1
+            and _names_several(str((cells.cells or [{}])[0].get("asked") or ""))
+        ):
             return False  # "how many nominees", and the cell of the row names four of them
         return cells.rows > 0 and (operation == "count" or 0 < cells.kept <= MOST_LISTED)
     if operation == "sum" and _may_be_shares(cells):

@@ -48,7 +48,8 @@ class Computation:
     `pair`: names of what is compared, the first one first. `turned`: the lowest comes first in a rank or a top. `totals`: rows
     that sum up others count, too. `stated`: how many rows the question says there are. `one_row`:
     it says that the highest is one row, so that others may have the same value of what is asked for. `directed`: it says which of
-    two is less, and that must be so; `apart`: it does not, and wants to know how far they are apart. `grouped`: not rows, but those that have the same value of what is asked for are compared,
+    two is less, and that must be so; `apart`: it does not, and wants to know how far they are apart.
+    `grouped`: not rows, but those that have the same value of what is asked for are compared,
     by how many they are or by the sum of the measure, `averaged`: by its average. `each`: all of them are the answer, and
     not the best one; of a count without it, how many they are. `also`: what the same words may ask for as well; there is an
     answer only if both come to the same name. `support`: how many words of the question the table's title, headings and document

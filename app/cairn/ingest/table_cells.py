@@ -241,7 +241,11 @@ def _mark_sums(columns: Sequence[TableColumn], totals: list[bool]) -> None:
             totals[row] = True
             begins = row + 1
     last = len(totals) - 1
-    if last >= FEWEST_ROWS and not totals[last] and _sums_up_most(numeric, [at for at in range(last) if not totals[at]], last):
+    if (
+        last >= FEWEST_ROWS
+        and not totals[last]
+        and _sums_up_most(numeric, [at for at in range(last) if not totals[at]], last)
+    ):
         totals[last] = True
 
 

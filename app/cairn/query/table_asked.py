@@ -162,7 +162,8 @@ def _asks_time(reading: TableReading) -> bool:
 
 
 def find_naming(reading: TableReading, measure: int | None, conditions: Sequence[CellCondition]) -> int | None:
-    """The first one of words where rows are called by numbers ("P-101"), or a column of dates or years; where all rows begin with the same cell, else
+    """The first one of words where rows are called by numbers ("P-101"), or a column of dates or years; where all rows begin
+    with the same cell, else
     the next one."""
     held = {one.position for one in conditions}
     left = [at for at in range(1, len(reading.table.header)) if at not in held | {measure, reading.other}]

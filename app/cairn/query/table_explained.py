@@ -315,7 +315,9 @@ def _belongs_to_measure(reading: TableReading, token: str, found: Computation) -
     if token in SETTLING and any(header_words(header) & STATES for header in reading.table.header):
         return False  # some were paid, and some are still to be
     if found.measure is None:
-        limited = found.conditions or found.within or found.comparison is not None or found.row is not None
+        limited = (
+            found.conditions or found.within or found.comparison is not None or found.row is not None or found.each
+        )
         return token in (DOING - OUTCOMES if limited else STATING)  # "how many ships sank"
     header = reading.table.header[found.measure]
     words = callable_words(header, reading.tokens)

@@ -14,9 +14,7 @@ from cairn.language.lexicon import any_of
 
 _WIDENED: Final = frozenset({"count", "listing", "highest", "lowest", "rank", "top"})
 """What may be asked of all rows that have a thing among others; of sums and averages a row would count for two things."""
-_BETWEEN: Final = re.compile(
-    rf"[,;/|&+()\[\]\n•·]|\s{any_of(lambda one: one.numbers.joins)}\s", re.IGNORECASE
-)
+_BETWEEN: Final = re.compile(rf"[,;/|&+()\[\]\n•·]|\s{any_of(lambda one: one.numbers.joins)}\s", re.IGNORECASE)
 
 
 def mentions_wanted(found: Computation) -> list[tuple[int, str]]:
@@ -27,9 +25,8 @@ def mentions_wanted(found: Computation) -> list[tuple[int, str]]:
 def widen(found: Computation, mentions: Sequence[CellMention]) -> Computation | None:
     """With rows whose cell has what a condition names as one of several things ("Pashto, Dari"); None where it stands in one in
     another way, so that it may be meant or not: "Canadian Army, 1941 to 1945" has it, "dark red" may be none of the red."""
-    if found.operation in ("value", "difference", "growth"):
-        # a row that is called so is the one that is meant: "Georgia", beside "South Georgia"
-        mentions = [one for one in mentions if one.position or _is_one_of(one)]
+    # a row that is called so is the one that is meant: "Georgia", beside "South Georgia"
+    mentions = [one for one in mentions if one.position or _is_one_of(one)]
     if not mentions:
         return found
     if found.operation not in _WIDENED or found.pair is not None or found.grouped:

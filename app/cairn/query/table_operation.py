@@ -157,7 +157,8 @@ def _without_idle(reading: TableReading, said: set[str]) -> set[str]:
             return {best}
     if "count" in said and any(reading.tokens[one.end - 1] in TIMES for one in reading.phrases("count")):
         said = said - {"sum"}  # "the total number of times"
-    if said == {"count", "sum"} and _counts_words(reading):
+    numbers = any(one.headers and not one.cells and reading.is_number(one) for one in reading.spans)
+    if said == {"count", "sum"} and reading.counts_words() and not numbers:
         return {"count"}  # "the total number of candidates"
     counted = said - {"count"}
     if "count" in said and counted in ({"highest"}, {"lowest"}):
@@ -169,28 +170,27 @@ def _without_idle(reading: TableReading, said: set[str]) -> set[str]:
     return {"share"} if said == {"share", "sum"} else said  # "what share of the total"
 
 
-def _counts_words(reading: TableReading) -> bool:
-    """Whether what is counted is named by a column of words, and no other one of numbers is named."""
-    behind = [reading.header_after(span.end) for span in reading.phrases("count")]
-    table = reading.table
-    words = bool(behind) and all(
-        one is not None and not any(table.numeric[at] for at in one.headers) for one in behind
-    )
-    return words and not any(one.headers and not one.cells and reading.is_number(one) for one in reading.spans)
-
-
 def _names_several(reading: TableReading) -> bool:
     return len({cells.key for span in reading.spans for cells in span.cells}) > 1
 
 
 def _is_in_percent(reading: TableReading, said: set[str]) -> bool:
     """ "How much did it grow in percent"."""
-    percents = {at for at, token in enumerate(reading.tokens) if token in PERCENTS and at not in reading.explained}
+    percents = {
+        at for at, token in enumerate(reading.tokens)
+        if token in PERCENTS and at not in reading.explained and not _counts_in_percent(reading, at)
+    }  # fmt: skip
     moved = all(tuple(reading.tokens[one.start : one.end]) in MOVED for one in reading.phrases("difference"))
     if not percents and not ("growth" in said and moved):
         return False
     reading.explained |= percents
     return True
+
+
+def _counts_in_percent(reading: TableReading, at: int) -> bool:
+    """ "The difference in vote percent", of a column "Vote %"."""
+    beside = (reading.header_before(at), reading.header_after(at + 1))
+    return any(one is not None and all("%" in reading.table.header[of] for of in one.headers) for one in beside)
 
 
 def _read_top(reading: TableReading, tops: Sequence[WordSpan]) -> Operation | None:

@@ -336,6 +336,16 @@ class TableReading:
         """Whether it names columns that count something: "how many votes" asks for their sum, not for rows."""
         return all(at and self.table.numeric[at] for at in span.headers)
 
+    def counts_words(self, by: frozenset[str] = frozenset()) -> bool:
+        """Whether what is counted, with one of the words `by`, is named by columns of words."""
+        counts = [
+            span for span in self.phrases("count") if not by or not by.isdisjoint(self.tokens[span.start : span.end])
+        ]
+        behind = [self.header_after(span.end) for span in counts]
+        return bool(behind) and all(
+            one is not None and not any(self.table.numeric[at] for at in one.headers) for one in behind
+        )
+
     def before(self, span: WordSpan) -> int | None:
         """The place of what stands before it, besides articles."""
         at = span.start - 1

@@ -11,10 +11,16 @@ from cairn.query.table_words import COMPARATIVES, COSTING, HIGHER, LOWER, PRICES
 def read_row_bound(reading: TableReading) -> None:
     """Of one row that is named behind "than"; none where several are called so, where a difference is asked for, or of what the
     numbers are is not said. Raises Unsure where an adjective may be of several columns."""
-    found = [(at, row) for at, token in enumerate(reading.tokens) if token in THAN and (row := _row_at(reading, at + 1))]
+    found = [
+        (at, row) for at, token in enumerate(reading.tokens) if token in THAN and (row := _row_at(reading, at + 1))
+    ]
     if len(found) != 1 or reading.periods or reading.phrases("difference", "growth", "sum", "average", "share"):
         return
     [(at, row)] = found
+    if any(
+        one is not row and any(cell.position == row.cells[0].position for cell in one.cells) for one in reading.spans
+    ):
+        return  # "how many days more did Ann take than Bo" is a difference
     said = _comparison_before(reading, at)
     if said is None:
         return
@@ -52,9 +58,9 @@ def _comparison_before(reading: TableReading, than: int) -> tuple[Comparison, se
     if len(said) != 1:
         return None
     [at] = said
-    comparison = "more" if reading.tokens[at] in HIGHER else "less"
+    way: Comparison = "more" if reading.tokens[at] in HIGHER else "less"
     costs = {place for place in range(max(at - 2, 0), at) if reading.tokens[place] in COSTING}
     if costs and not named:
         reading.compared = only_thing(reading, PRICES)
-        return comparison, {at, *costs}
-    return (comparison, {at}) if named else None  # type: ignore[return-value]
+        return way, {at, *costs}
+    return (way, {at}) if named else None

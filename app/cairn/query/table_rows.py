@@ -64,6 +64,8 @@ def over_rows(reading: TableReading, operation: Operation) -> Computation | None
     position = find_asked_position(reading, operation, asked, held)
     if pair := pair_of_groups(reading, operation):
         return _pair_of_rows(reading, pair)
+    if operation in ("highest", "lowest") and reading.counts_words(HOW_MANY):
+        return None  # "how many teams had the most points"
     if group := best_group(reading, operation):
         return group
     if reading.summed:
@@ -125,15 +127,14 @@ def _of_rows(
     span: WordSpan | None,
 ) -> Computation | None:
     """`span`: where the question says what is asked for."""
-    if operation in ("highest", "lowest") and _counts_others(reading, measure):
-        return None  # "how many teams had the most seasons"
     if operation in ("highest", "lowest") and measure is not None and _is_place(reading.table.header[measure]):
         return None  # "the highest rank", which may be 1
     if measure is not None and reading.implied is None and _counts_moments(reading, measure):
         return None  # "the most films in one year"
     made = Computation(
         operation, measure, conditions=tuple(conditions), asked=asked, comparison=reading.comparison, bound=reading.bound,
-        bound_row=reading.bound_row, other=reading.other, compared=reading.compared, within=reading.within, minus=reading.minus, relative=reading.relative,
+        bound_row=reading.bound_row, other=reading.other, compared=reading.compared, within=reading.within,
+        minus=reading.minus, relative=reading.relative,
         counted_in=find_counted_in(reading, measure, conditions),
         one_row=operation in ("highest", "lowest") and asked not in (None, 0) and _says_one_row(reading, span),
         place=reading.place, turned=reading.turned, naming=find_naming(reading, measure, conditions), stated=reading.stated,
@@ -173,13 +174,6 @@ def _says_which(reading: TableReading, at: int) -> bool:
     dated = table.dated[at] or table.yearly[at : at + 1] == (True,) or is_year_column(table.header[at])
     ordered = [word in ORDERS for word in words]
     return dated or (bool(words) and (all(ordered) or (ordered[-1] and words[-1] not in STRETCHES | MOMENTS)))
-
-
-def _counts_others(reading: TableReading, measure: int | None) -> bool:
-    """Whether something else is counted than what a column holds: not "how many points did the best one have"."""
-    counted = [reading.header_after(span.end) for span in reading.phrases("count")]
-    how_many = any(not HOW_MANY.isdisjoint(reading.tokens[one.start : one.end]) for one in reading.phrases("count"))
-    return how_many and any(after is not None and measure not in after.headers for after in counted)
 
 
 def _counts_moments(reading: TableReading, measure: int) -> bool:

@@ -109,8 +109,8 @@ def _separator(sample: str) -> str:
 
 
 def _has_names(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names the columns: it has words above columns of values, and not more values above such; where no column
-    tells, words, most of them distinct, none of which stands again in its column."""
+    """Whether the first row names the columns: it has words above columns of values, and not more values above such; where
+    no column tells, words, most of them distinct, none of which stands again in its column."""
     if len(rows) < 2:
         return False
     first = [_clean(cell) for cell in rows[0]]

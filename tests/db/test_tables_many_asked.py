@@ -1,0 +1,148 @@
+"""What thousands of questions about tables of an encyclopaedia showed (ADR 159): cells that hold several things, one row compared
+with another, what is counted and what is not. Over PostgreSQL."""
+
+from __future__ import annotations
+
+import pytest
+import pytest_asyncio
+
+from cairn.domain.passage import Passage
+from cairn.runs.library import Library
+from cairn.wiring import Services
+from tests.db.test_table_cases import indexed, told
+from tests.sharing import SHARED
+
+pytestmark = SHARED
+
+PROVINCES = """# Provinces of the valley
+
+| Province | Centre | Population | Languages | Governor since |
+| --- | --- | --- | --- | --- |
+| Arda | Kern | 120,000 | Tolu | 2011 |
+| Belm | Lunt | 45,500 | Tolu, Kesh | 2015 |
+| Cora | Mide | 310,000 | Kesh | 2009 |
+| Dura | Nost | 88,000 | Kesh / Tolu (some Ruvan) | 2019 |
+| Emra | Olsk | 61,000 | Ruvan | 2015 |
+"""
+RIVERS = """# Rivers
+
+| River | Country | Length (km) | Basin (km2) |
+| --- | --- | --- | --- |
+| Rhine | Germany | 1233 | 185000 |
+| Elbe | Germany | 1094 | 148268 |
+| Loire | France | 1006 | 117000 |
+| Seine | France | 777 | 79000 |
+| Upper Seine | France | 212 | 9000 |
+"""
+RACES = """# Season of a driver
+
+| Year | Race | Team | Position | Laps | Points | Result |
+| --- | --- | --- | --- | --- | --- | --- |
+| 2014 | Coast Cup | Lark | 3 | 52 | 16 | Finished |
+| 2014 | Hill Prize | Lark | 11 | 48 | 0 | Finished |
+| 2015 | Coast Cup | Finch | 1 | 52 | 25 | Won |
+| 2015 | Lake Prize | Finch | 7 | 61 | 6 | Finished |
+| 2015 | Hill Prize | Finch | 2 | 48 | 18 | Finished |
+| Career |  |  |  | 261 | 65 |  |
+"""
+FERRY = """Payroll no.,Employee,Department,Overtime (EUR),Gross pay (EUR)
+201,Alasdair Munro,Deck,212.50,5480.00
+207,Callum Rae,Deck,318.75,2465.00
+219,Sandy Kerr,Engine,640.00,5120.00
+221,Mairi Lennox,Engine,275.00,3890.00
+232,Nadia Osman,Catering,97.50,2390.00
+"""
+SHOWS = """# Shows
+
+| Season | Host | Commentator(s) | Viewers |
+| --- | --- | --- | --- |
+| 1 | Ida Holm | Leo Pohl and Mia Sand | 6.4 million |
+| 2 | Ida Holm | Leo Pohl | 5.7 million |
+| 3 | Ben Aber | Mia Sand, Leo Pohl, Jo Reed | 6.1 million |
+"""
+RUNNERS = """# Heights
+
+| Name | Height | Year of birth |
+| --- | --- | --- |
+| Bo Brown | 5'11 | 1988 |
+| Jo Olmed | 6'1 | 1991 |
+| Cy Reed | 5'9 | 1979 |
+"""
+VOTES = """# Votes
+
+| Year | Vote % | Seats |
+| --- | --- | --- |
+| 1968 | 35.2 | 61 |
+| 1974 | 27.6 | 44 |
+"""
+FILES = {
+    name: text.encode() for name, text in {
+        "provinces.md": PROVINCES, "rivers.md": RIVERS, "races.md": RACES, "ferry.csv": FERRY, "shows.md": SHOWS,
+        "heights.md": RUNNERS, "votes.md": VOTES,
+    }.items()
+}  # fmt: skip
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def many(services_of_module: Services) -> tuple[Library, list[Passage]]:
+    return await indexed(services_of_module, "many", FILES)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many provinces have Tolu as one of their languages?", "3"),  # alone, and among others
+        ("How many provinces speak Kesh?", "3"),
+        ("Which province with Kesh has the smallest population?", "Belm: 45,500"),
+        ("Which is longer, the Rhine or the Elbe?", "Rhine: 1233 km"),
+        ("Which is shorter: Loire or Elbe?", "Loire: 1006 km"),
+        ("Which river has a larger basin, the Loire or the Seine?", "Loire: 117000"),
+        ("Was ist länger, der Rhine oder die Elbe?", None),
+        ("Which rivers are longer than the Loire?", "\nRhine: 1233\nElbe: 1094"),
+        ("How many rivers have a larger basin than the Loire?", "2"),
+        ("What is the difference in length between the Loire and the Rhine?", "227 km"),  # whichever is longer
+        ("How many laps were completed in 2015?", "161"),
+        ("What is the total number of races in 2015?", "3"),
+        ("How many times did Finch race?", None),  # a verb that nothing in the table says
+        ("What is the total number of points?", "65"),  # those of the career apart
+        ("How much overtime was paid to the deck department?", "531.25 EUR"),
+        (
+            "How much overtime was paid for each department?",
+            "\nDeck: 531.25 EUR\nEngine: 915.00 EUR\nCatering: 97.50 EUR",
+        ),
+        ("How many employees got overtime of less than .5?", "0"),
+        ("What percentage of all overtime went to the engine department?", "59.27 %"),
+        ("Who is the oldest?", "Cy Reed: 1979"),
+        ("What was the difference in vote percent between 1968 and 1974?", "-7.6"),
+    ],
+)
+async def test_what_many_asked_is_computed(
+    many: tuple[Library, list[Passage]], question: str, answer: str | None
+) -> None:
+    assert await told(many, question) == answer
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which river has the same length as the Loire?",
+        "How many rivers are not in France?",
+        "Which river is the next one after the Loire?",
+        "How many years did Alasdair Munro serve in the department?",
+        "How many races did he win in 2015?",  # one, of three
+        "How many teams had the most points?",
+        "What was his highest position?",  # the first, or the eleventh
+        "What is the total position?",
+        "What is the sum of the years?",
+        "How many commentators did Ida Holm have in season 1?",  # a cell of two
+        "How many viewers were there with Ben Aber?",  # it says how many
+        "How much overtime did a deck hand get?",
+        "Which runner is taller, Bo Brown or Jo Olmed?",  # feet and inches
+        "Which is longer, the Rhine or the river?",
+        "How many provinces exist to the north?",
+    ],
+)
+async def test_what_many_asked_and_is_not_sure_is_not_computed(
+    many: tuple[Library, list[Passage]], question: str
+) -> None:
+    assert await told(many, question) is None
