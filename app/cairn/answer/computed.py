@@ -23,9 +23,9 @@ from cairn.language.lexicon import Replies, any_of, computed_words, replies
 from cairn.language.linear import bounded
 from cairn.language.title_scale import scale_in_title, unit_at_end
 
-CONFIDENCE: Final = 0.97  # measured: tests/unit/test_edges_quotation.py
+CONFIDENCE: Final = 0.95  # measured: tests/unit/test_edges_quotation.py
 """Probability that such an answer is right: the lower end of the 95 % interval of what was measured
-(docs/adr/0099-computed-answers.md)."""
+(docs/adr/0159-what-many-asked-of-tables.md)."""
 SHOWN: Final = 5  # bound: tests/unit/test_edges_quotation.py
 """Cells that an answer names which is not a list."""
 MOST_TIED: Final = 3  # bound: tests/db/test_table_cases.py
@@ -127,18 +127,8 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
     if operation in ("count", "listing"):
         if found.asked is not None and cells.asked != cells.rows:
             return False  # "how many regions", and a region has several rows
-        if (
-            _counts_named(found)
-            and cells.cells
-            and all(_BEGINS_WITH_NUMBER.match(str(one["asked"])) for one in cells.cells)
-        ):
-            return False  # "how many viewers were there from 2009 to 2013", of cells "6.5 million"
-        if (
-            _counts_named(found)
-            and cells.kept == 1
-            and _names_several(str((cells.cells or [{}])[0].get("asked") or ""))
-        ):
-            return False  # "how many nominees", and the cell of the row names four of them
+        if operation == "count" and _may_count_others(found, cells):
+            return False
         return cells.rows > 0 and (operation == "count" or 0 < cells.kept <= MOST_LISTED)
     if operation == "sum" and _may_be_shares(cells):
         return False
@@ -159,6 +149,17 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
     if found.asked is not None and cells.asked != cells.rows and not found.one_row:
         return False  # "which region", and a region has several rows
     return cells.numbers >= fewest and _value(found, cells) is not None
+
+
+def _may_count_others(found: Computation, cells: ComputedCells) -> bool:
+    """Whether another number may be meant than that of the rows: one that a cell says, or of what a cell names several."""
+    if found.written and cells.kept == 1 and found.comparison is None and not found.within:
+        return True  # "the number of the player from Ohio"
+    if not _counts_named(found):
+        return False
+    named = [str(one["asked"] or "") for one in cells.cells or []]
+    said = bool(named) and all(map(_BEGINS_WITH_NUMBER.match, named))  # "how many viewers", of cells "6.5 million"
+    return said or (cells.kept == 1 and any(map(_names_several, named)))
 
 
 def _is_sound_by_group(found: Computation, cells: ComputedCells) -> bool:

@@ -46,7 +46,8 @@ class Computation:
     `within`: intervals of further columns. `minus`: a column that is taken from the measure in each row, `relative`: as a
     percentage of it. `counted_in`: a column that says what the row is counted in. `place`: which of a rank, how many of a top.
     `pair`: names of what is compared, the first one first. `turned`: the lowest comes first in a rank or a top. `totals`: rows
-    that sum up others count, too. `stated`: how many rows the question says there are. `one_row`:
+    that sum up others count, too. `stated`: how many rows the question says there are. `written`: the number may
+    be one that is written, "the number of the player from Ohio". `one_row`:
     it says that the highest is one row, so that others may have the same value of what is asked for. `directed`: it says which of
     two is less, and that must be so; `apart`: it does not, and wants to know how far they are apart.
     `grouped`: not rows, but those that have the same value of what is asked for are compared,
@@ -77,6 +78,7 @@ class Computation:
     turned: bool = False
     totals: bool = False
     stated: int | None = None
+    written: bool = False
     one_row: bool = False
     directed: bool = False
     apart: bool = False

@@ -11,7 +11,7 @@ from cairn.query.table_conditions import read_conditions
 from cairn.query.table_explained import explains
 from cairn.query.table_measure import choose_measure, find_counted_in
 from cairn.query.table_reading import TableReading, Unsure
-from cairn.query.table_words import COMPARISONS, COMPUTED, SUPERLATIVES_SAID, THAN, WordSpan
+from cairn.query.table_words import COMPARISONS, COMPUTED, HIGHER, LOWER, SUPERLATIVES_SAID, THAN, WordSpan
 
 
 def look_up(reading: TableReading) -> Computation | None:
@@ -20,7 +20,7 @@ def look_up(reading: TableReading) -> Computation | None:
     if (
         reading.phrases(*computed, *COMPARISONS, *SUPERLATIVES_SAID, "commonest", "top", "bottom", "none")
         or reading.periods
-        or not THAN.isdisjoint(reading.loose())
+        or not (THAN | HIGHER | LOWER).isdisjoint(reading.loose())
     ):
         return None
     heads = [one for one in reading.spans if one.headers - {0} and not one.cells]

@@ -93,6 +93,7 @@ class TableReading:
     def __init__(self, question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> None:
         self.tokens = question.tokens
         self.signed = question.signed
+        self.acronyms = question.acronyms
         self.stop_words = question.stop_words
         self.kinds = kinds_named(question, table, named)
         self.table = table

@@ -140,7 +140,8 @@ def _of_rows(
         place=reading.place, turned=reading.turned, naming=find_naming(reading, measure, conditions), stated=reading.stated,
     )  # fmt: skip
     if operation == "count":
-        return _count(reading, made)
+        counts = [reading.tokens[one.start : one.end] for one in reading.phrases("count")]
+        return _count(reading, replace(made, written=all(HOW_MANY.isdisjoint(words) for words in counts)))
     if operation == "listing":
         return _list(reading, made)
     if operation == "share" and measure is None:

@@ -262,7 +262,7 @@ SPELLED: Final = {word: number for one in languages() for word, number in one.nu
 class ComputedQuestion:
     """A question that may ask for a computation. `names`: what a cell that it names may be called. A word of its own language
     that says nothing names none, one of another language may: "sur"; so may one with a capital ("AT", "in May"), whose places are
-    `capitals`.
+    `capitals`; `acronyms`: places of words that are all in capitals, which say something though "us" does not.
     `signed`: a number has a sign that its words are without ("below -50", "> 3", "4+"). `computes`: something asks for more than
     one cell."""
 
@@ -270,6 +270,7 @@ class ComputedQuestion:
     names: tuple[str, ...]
     language: str
     capitals: frozenset[int] = frozenset()
+    acronyms: frozenset[int] = frozenset()
     signed: bool = False
     computes: bool = True
 
@@ -308,8 +309,9 @@ def read_question(text: str) -> ComputedQuestion | None:
     names |= {one for name in names for one in (*_singular(name), *_plural(name))}
     language = by_words(text) or likely_language(text)
     return ComputedQuestion(
-        tokens, tuple(sorted(names)), language, _capitals(text, tokens), bool(_SIGNED.search(text)), computes
-    )
+        tokens, tuple(sorted(names)), language, _capitals(text, tokens), _acronyms(text, tokens), bool(_SIGNED.search(text)),
+        computes,
+    )  # fmt: skip
 
 
 _SPACED_THOUSANDS: Final = re.compile(r"(?<!\w)(\d{1,3})[ \u00a0\u202f](?=\d{3}(?!\d))")
@@ -322,8 +324,11 @@ _SIGNED: Final = re.compile(r"(?:^|[\s(])[-–−]\d|(?<![-–−])[<>≤≥~≈
 def _capitals(text: str, tokens: Sequence[str]) -> frozenset[int]:
     """Places of words in capitals, and of those behind the first that begin with one; none where all or most do."""
     titled = _places_of(_TITLED, text, tokens) - {0}
-    written = frozenset[int]() if text.isupper() else _places_of(_CAPITALS, text, tokens)
-    return written | (titled if 2 * len(titled) <= len(tokens) else frozenset())
+    return _acronyms(text, tokens) | (titled if 2 * len(titled) <= len(tokens) else frozenset())
+
+
+def _acronyms(text: str, tokens: Sequence[str]) -> frozenset[int]:
+    return frozenset() if text.isupper() else _places_of(_CAPITALS, text, tokens)
 
 
 def _places_of(pattern: re.Pattern[str], text: str, tokens: Sequence[str]) -> frozenset[int]:
@@ -450,7 +455,7 @@ def split_compounds(question: ComputedQuestion, table: TableSketch, named: Seque
     heads = {word for header in table.header for word in header_words(header)}
     cells = {word for one in named for word in one.name.split(" ")}
     tokens: list[str] = []
-    capitals = set()
+    capitals, acronyms = set(), set()
     for at, token in enumerate(question.tokens):
         parts = [token]
         if (
@@ -462,10 +467,12 @@ def split_compounds(question: ComputedQuestion, table: TableSketch, named: Seque
             parts = _parts_of(token, heads) or parts
         if at in question.capitals:
             capitals.add(len(tokens))
+        if at in question.acronyms:
+            acronyms.add(len(tokens))
         tokens += parts
     if len(tokens) == len(question.tokens):
         return question
-    return replace(question, tokens=tuple(tokens), capitals=frozenset(capitals))
+    return replace(question, tokens=tuple(tokens), capitals=frozenset(capitals), acronyms=frozenset(acronyms))
 
 
 _COMPOUND: Final = 8  # measured: tests/unit/test_table_question.py
