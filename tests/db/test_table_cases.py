@@ -849,7 +849,6 @@ async def test_each_group_and_columns_that_say_yes_are_computed(
     "question",
     [
         "average mass per beach and species",
-        "How many seals are not tagged?",
         "How many seals without tagged?",
         "How many rooms have no balcony?",
         "How many pups are there of each species?",

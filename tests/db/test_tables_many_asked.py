@@ -68,6 +68,33 @@ RUNNERS = """# Heights
 | Jo Olmed | 6'1 | 1991 |
 | Cy Reed | 5'9 | 1979 |
 """
+LOANS = """# Loans
+
+| Book | Borrower | Borrowed on | Returned on | Fine (EUR) | Weight (kg) | Paid |
+| --- | --- | --- | --- | --- | --- | --- |
+| Cosmos | Ann Bell | 2026-09-01 | 2026-09-12 | 1.40 | 1.2 | yes |
+| Foster | Bo Carr | 2026-09-04 |  |  | 0.4 | no |
+| Emma | Ann Bell | 2026-09-09 |  |  | 0.6 | no |
+| SPQR | Cy Dean | 2026-10-02 | 2026-10-20 | 2.00 | 0.9 | no |
+"""
+VINES = """<html lang="de"><head><title>Weinlese</title></head><body><h1>Weinlese</h1><table>
+<tr><th>Parzelle</th><th>Rebsorte</th><th>Fläche (ha)</th><th>Menge 2024 (kg)</th><th>Menge 2025 (kg)</th></tr>
+<tr><td>Kirchberg</td><td>Riesling</td><td>2,4</td><td>16.800</td><td>19.320</td></tr>
+<tr><td>Sonnenhang</td><td>Riesling</td><td>1,8</td><td>11.900</td><td>12.640</td></tr>
+<tr><td>Mühlwiese</td><td>Silvaner</td><td>1,6</td><td>14.200</td><td>15.110</td></tr>
+</table></body></html>"""
+GRANTS = """<html lang="fr"><head><title>Subventions</title></head><body><h1>Subventions</h1><table>
+<tr><th>Association</th><th>Domaine</th><th>Montant demandé</th><th>Montant accordé</th></tr>
+<tr><td>Judo club</td><td>Sport</td><td>6 500 €</td><td>5 000 €</td></tr>
+<tr><td>Les Amis du Moulin</td><td>Patrimoine</td><td>9 200 €</td><td>6 400 €</td></tr>
+<tr><td>Club de gymnastique</td><td>Sport</td><td>8 400 €</td><td>7 200 €</td></tr>
+</table></body></html>"""
+WARDS = """<html lang="it"><head><title>Reparti</title></head><body><h1>Reparti</h1><table>
+<tr><th>Reparto</th><th>Posti letto</th><th>Degenza media (giorni)</th></tr>
+<tr><td>Geriatria</td><td>30</td><td>14,3</td></tr>
+<tr><td>Riabilitazione</td><td>18</td><td>21,6</td></tr>
+<tr><td>Cardiologia</td><td>26</td><td>6,2</td></tr>
+</table></body></html>"""
 VOTES = """# Votes
 
 | Year | Vote % | Seats |
@@ -78,7 +105,8 @@ VOTES = """# Votes
 FILES = {
     name: text.encode() for name, text in {
         "provinces.md": PROVINCES, "rivers.md": RIVERS, "races.md": RACES, "ferry.csv": FERRY, "shows.md": SHOWS,
-        "heights.md": RUNNERS, "votes.md": VOTES,
+        "heights.md": RUNNERS, "votes.md": VOTES, "loans.md": LOANS, "lese.html": VINES, "subventions.html": GRANTS,
+        "reparti.html": WARDS,
     }.items()
 }  # fmt: skip
 
@@ -113,6 +141,14 @@ async def many(services_of_module: Services) -> tuple[Library, list[Passage]]:
         ("How many employees got overtime of less than .5?", "0"),
         ("What percentage of all overtime went to the engine department?", "59.27 %"),
         ("Who is the oldest?", "Cy Reed: 1979"),
+        ("Which books have not been returned yet?", "\nFoster\nEmma"),
+        ("How many books have not been returned?", "2"),
+        ("Which books have not been paid?", "\nFoster\nEmma\nSPQR"),
+        ("Wie viel Hektar entfallen auf jede Rebsorte?", "\nRiesling: 4,2\nSilvaner: 1,6"),
+        ("Wie viel Kilo Riesling wurden 2025 insgesamt geerntet?", "31.960 kg"),
+        ("Combien d’argent a été accordé en tout dans le domaine du sport ?", "12 200 €"),
+        ("Quel est l’écart entre la somme demandée et la somme accordée pour Les Amis du Moulin ?", "2 800 €"),
+        ("In quale reparto la degenza media è più lunga?", "Riabilitazione: 21,6"),
         ("What was the difference in vote percent between 1968 and 1974?", "-7.6"),
     ],
 )
@@ -139,6 +175,11 @@ async def test_what_many_asked_is_computed(
         "How much overtime did a deck hand get?",
         "Which runner is taller, Bo Brown or Jo Olmed?",  # feet and inches
         "Which is longer, the Rhine or the river?",
+        "Which books were not borrowed?",  # all were
+        "Which books were not returned in September?",
+        "Who has not returned a book?",
+        "How many drivers are from the US?",
+        "What is the number of the employee from Catering?",
         "How many provinces exist to the north?",
     ],
 )

@@ -171,6 +171,7 @@ def _is_sound_by_group(found: Computation, cells: ComputedCells) -> bool:
     return found.operation != "sum" or (cells.numbers == cells.rows and not _may_be_shares(cells))
 
 
+_GROUPED: Final = re.compile(r"\d([.,'’ \u00a0\u202f])\d{3}(?!\d)")
 _BEGINS_WITH_NUMBER: Final = re.compile(r"\A\W{0,3}\d")
 
 
@@ -417,8 +418,14 @@ class _Writer:
             part = part[:-1]
         mark = self.table.mark or "."
         if self.cells.grouped:
-            whole = f"{int(whole):,}".replace(",", "." if mark == "," else ",")
+            whole = f"{int(whole):,}".replace(",", self._thousands(mark))
         return f"{sign}{whole}{mark}{part}" if part else f"{sign}{whole}"
+
+    def _thousands(self, mark: str) -> str:
+        """What stands between thousands, as the cells say that are named; else what is usual beside such a mark."""
+        texts = (str(one["text"] or "") for one in self.cells.cells or [])
+        found = next(filter(None, map(_GROUPED.search, texts)), None)
+        return found[1] if found and found[1] != mark else "." if mark == "," else ","
 
     def _in_unit(self, number: str) -> str:
         before, _, after = self.unit.partition("#")

@@ -35,9 +35,12 @@ def read_conditions(reading: TableReading) -> list[CellCondition]:
         if position not in headed and is_year(cells[0].key) and happened(reading.table.header[position]):
             raise Unsure  # "worked in 2019", of those who "Joined" then; "ships that cost 5 million in 2012", "Built" then
         wanted.setdefault(position, {}).setdefault(cells[0].key, cells[0].text)
-    if len(wanted) > MOST_CONDITIONS:
+    missing = [] if reading.missing is None else [reading.missing]
+    if len(wanted) + len(missing) > MOST_CONDITIONS or any(one.position in wanted for one in missing):
         raise Unsure
-    return [CellCondition(position, tuple(keys), tuple(keys.values())) for position, keys in wanted.items()]
+    return [
+        *(CellCondition(position, tuple(keys), tuple(keys.values())) for position, keys in wanted.items()), *missing
+    ]  # fmt: skip
 
 
 def with_years_between(reading: TableReading, condition: CellCondition) -> CellCondition:

@@ -88,7 +88,11 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         return False
     return (
         at in reading.explained
-        or (token in reading.stop_words and at not in reading.acronyms and token not in BY | NEGATIONS | EACH | BOUND | SIDES | SAME)
+        or (
+            token in reading.stop_words
+            and at not in reading.acronyms
+            and token not in BY | NEGATIONS | EACH | BOUND | SIDES | SAME
+        )
         or token in BESIDE | MOMENTS | YEARS
         or (len(token) == 1 and token.isalpha())
         or (token in COSTING and found.measure is not None and _is_price(reading, found.measure))

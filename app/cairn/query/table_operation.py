@@ -48,6 +48,7 @@ from cairn.query.table_words import (
     compares,
     header_words,
     is_money,
+    may_mean,
     places_of,
     says_beyond,
     says_time,
@@ -167,6 +168,9 @@ def _without_idle(reading: TableReading, said: set[str]) -> set[str]:
         return counted  # "how many units in total", "the average number of"
     if "count" in said and said & _MOVES and reading.phrases("count")[0].start:
         said = counted  # "by how much did the number of ... grow"
+    nouns = [one for one in reading.phrases("sum") if one.end - one.start > 1 and reading.header_after(one.end)]
+    if said == {"difference", "sum"} and len(nouns) == len(reading.phrases("sum")):
+        return {"difference"}  # "la somme demandée"
     return {"share"} if said == {"share", "sum"} else said  # "what share of the total"
 
 
@@ -312,6 +316,8 @@ def _read_direction(reading: TableReading, adjectives: Sequence[WordSpan]) -> Op
         directions = {direction for direction, _ in SUPERLATIVES[tuple(reading.tokens[span.start : span.end])]}
         reading.implied = born
         return "lowest" if directions == {"highest"} else "highest"
+    if not readings and (named_whole := _read_named_whole(reading, span)) is not None:
+        return named_whole
     columns = {at for _, at in readings}
     heads = [one.headers for one in reading.spans if not one.cells and one.headers & columns]
     named = frozenset.intersection(*heads) if heads else frozenset()
@@ -320,6 +326,28 @@ def _read_direction(reading: TableReading, adjectives: Sequence[WordSpan]) -> Op
         return None
     [(direction, reading.implied)] = said or readings
     return "highest" if direction == "highest" else "lowest"
+
+
+def _read_named_whole(reading: TableReading, span: WordSpan) -> Operation | None:
+    """ "In which ward is the average stay longest": of the one column of numbers that is named with all of its words, whatever the
+    adjective is said of; not of prices and ages, which it would name."""
+    words = tuple(reading.tokens[span.start : span.end])
+    of = frozenset[str]().union(*(of for _, of in SUPERLATIVES[words]))
+    directions = {direction for direction, _ in SUPERLATIVES[words]}
+    named = {
+        at for one in reading.spans if len(one.headers) == 1 and not one.cells and reading.is_number(one)
+        for at in one.headers if _is_said_whole(reading, besides_brackets(reading.table.header[at]))
+    }  # fmt: skip
+    if len(named) != 1 or len(directions) != 1 or of & PRICES or BORN.get(words):
+        return None
+    [reading.implied] = named
+    return "highest" if directions == {"highest"} else "lowest"
+
+
+def _is_said_whole(reading: TableReading, header: str) -> bool:
+    """Whether the question has all words of a header that is more than one."""
+    words = header_words(header)
+    return len(words) > 1 and all(any(may_mean(token, word) for token in reading.tokens) for word in words)
 
 
 def _find_birth(reading: TableReading, span: WordSpan) -> int | None:

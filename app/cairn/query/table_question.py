@@ -18,6 +18,7 @@ from cairn.query.table_conditions import is_either, leaves_between, leaves_unjoi
 from cairn.query.table_explained import explains
 from cairn.query.table_limits import read_between, read_comparison, read_equal, read_periods
 from cairn.query.table_look_up import look_up
+from cairn.query.table_missing import read_missing
 from cairn.query.table_operation import is_good, read_operation
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_row_bound import read_row_bound
@@ -59,6 +60,7 @@ def _bind(
 
 
 def _read(reading: TableReading) -> Computation | None:
+    read_missing(reading)
     read_periods(reading)
     read_row_bound(reading)
     read_comparison(reading)

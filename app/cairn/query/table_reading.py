@@ -87,6 +87,7 @@ class TableReading:
     averaged    of averages the highest is asked for: "the highest average"
     distinct    different values are counted: "how many different islands"
     calls_rows  the first column says what each row is, by a name or a number
+    missing     rows that have nothing in a column: "not returned"
     group_said  the question has the labels under which the row stands: "includes stock-based compensation of"
     """
 
@@ -133,6 +134,7 @@ class TableReading:
         self.bound_row: CellCondition | None = None
         self.other: int | None = None
         self.compared: int | None = None
+        self.missing: CellCondition | None = None
         self.within: tuple[CellInterval, ...] = ()
         self.implied: int | None = None
         self.minus: int | None = None

@@ -28,6 +28,7 @@ from cairn.query.table_words import (
     RANKS,
     RATIOS,
     STRETCHES,
+    TIMES,
     TOTALS,
     UNITS,
     YEARS,
@@ -38,6 +39,7 @@ from cairn.query.table_words import (
     compares,
     header_words,
     is_currency,
+    is_its_unit,
     is_money,
     is_other_currency,
     is_range,
@@ -141,7 +143,7 @@ def _of_rows(
     )  # fmt: skip
     if operation == "count":
         counts = [reading.tokens[one.start : one.end] for one in reading.phrases("count")]
-        return _count(reading, replace(made, written=all(HOW_MANY.isdisjoint(words) for words in counts)))
+        return _count(reading, replace(made, written=all((HOW_MANY | TIMES).isdisjoint(words) for words in counts)))
     if operation == "listing":
         return _list(reading, made)
     if operation == "share" and measure is None:
@@ -154,7 +156,7 @@ def _of_rows(
     if operation in ("difference", "growth"):
         return _pair_of_rows(reading, made)
     header = reading.table.header[measure]
-    if asked is None and year_of(header) and not _says_what(reading, header) and not names_rows(reading):
+    if asked is None and year_of(header) and not _says_what(reading, measure) and not names_rows(reading):
         return None  # a statement: its rows are of different kinds
     if operation == "share":
         several = any(len(one.keys) > 1 for one in conditions)
@@ -240,10 +242,13 @@ def _names_row(reading: TableReading, at: int) -> bool:
     return named or (token in HUMANS and people[:1] in ([0], [1]))
 
 
-def _says_what(reading: TableReading, header: str) -> bool:
-    """Whether a column is called by more than its year."""
+def _says_what(reading: TableReading, at: int) -> bool:
+    """Whether a column is called by more than its year, be it what it is counted in."""
+    header = reading.table.header[at]
     words = set(besides_date(header).split()) - BESIDE - YEARS - MOMENTS
-    return any(may_mean(token, word) or is_verb_of(token, word) for token in reading.tokens for word in words)
+    return any(token in UNITS and is_its_unit(token, reading.table, at) for token in reading.tokens) or any(
+        may_mean(token, word) or is_verb_of(token, word) for token in reading.tokens for word in words
+    )
 
 
 def _count(reading: TableReading, made: Computation) -> Computation | None:

@@ -634,7 +634,9 @@ def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set
 
 
 def columns_counted_in(word: str, table: TableSketch) -> frozenset[int]:
-    """Those of numbers in a currency, where the word is its name: "in euros", of "Order value (€)"."""
+    """Those of numbers in a currency or a unit, where the word is its name: "in euros", of "Order value (€)"."""
+    if word in UNITS and not is_currency(word):
+        return frozenset(at for at, numeric in enumerate(table.numeric) if numeric and is_its_unit(word, table, at))
     names = {name for group in _MONEY if word in group for name in group}
     return frozenset(
         at for at, header in enumerate(table.header)
