@@ -661,6 +661,10 @@ class Arithmetic(_Section):
     """Verbs that say no more than that a row has its cell: "works", "won"."""
     outcomes: Words = NONE
     """Of these what some rows have and others not: "how many did they win" counts no rows."""
+    living: Words = NONE
+    """What inhabitants do."""
+    some_people: Words = NONE
+    """Of persons a part, which is not all that a column of persons counts: "women"."""
     stating: Words = NONE
     """Verbs that say no more than that something stands in the table: "listed"."""
     money: Words = NONE

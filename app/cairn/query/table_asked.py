@@ -8,9 +8,13 @@ from typing import Final
 from cairn.domain.computation import CellCondition, Operation
 from cairn.query.table_reading import TableReading, Unsure, how_many
 from cairn.query.table_words import (
+    BOUND,
     MOMENTS,
     PERSON_NAMES,
     PERSONS,
+    SAME,
+    SOME_PEOPLE,
+    STRETCHES,
     WHEN,
     WHO,
     YEARS,
@@ -92,7 +96,7 @@ def find_asked_position(
         return _find_persons(reading)
     if not reading.calls_rows:
         return None
-    return 0 if 0 not in held and names_rows(reading) else None
+    return 0 if 0 not in held and (names_rows(reading) or asks_by_another_word(reading) is not None) else None
 
 
 def _asks_which_of(reading: TableReading) -> bool:
@@ -136,6 +140,24 @@ def names_rows(reading: TableReading) -> bool:
     ):
         return True
     return any(may_mean(token, word) for token in reading.tokens for word in reading.table.shared)
+
+
+def asks_by_another_word(reading: TableReading) -> int | None:
+    """The place of a word behind "which" that no column has, where each row has a name of its own: "which company had the most
+    employees", of a column "Name"."""
+    table = reading.table
+    if table.numeric[0] or table.coded or table.repeats:
+        return None
+    places = (reading.after_stop_words(span.end) for span in reading.phrases("listing"))
+    others = MOMENTS | YEARS | STRETCHES | SOME_PEOPLE | SAME | BOUND
+    return next(
+        (
+            at for at in places
+            if at < len(reading.tokens) and at not in reading.explained | reading.acronyms and reading.tokens[at].isalpha()
+            and reading.tokens[at] not in others and how_many(reading.tokens[at]) is None
+        ),
+        None,
+    )  # fmt: skip
 
 
 def _find_persons(reading: TableReading) -> int | None:

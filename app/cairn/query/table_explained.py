@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from cairn.domain.computation import Computation
 from cairn.language.cells import is_year, tokens_of
+from cairn.query.table_asked import BEST, asks_by_another_word
 from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_time import SIDES
 from cairn.query.table_words import (
@@ -19,6 +22,7 @@ from cairn.query.table_words import (
     HUMANS,
     INHABITANTS,
     ITEMS,
+    LIVING,
     LOWER,
     MOMENTS,
     MONEY,
@@ -34,6 +38,7 @@ from cairn.query.table_words import (
     RATIOS,
     SAME,
     SETTLING,
+    SOME_PEOPLE,
     SOURCES,
     SPENDING,
     STATES,
@@ -113,6 +118,8 @@ def _is_accounted_for(reading: TableReading, at: int, found: Computation) -> boo
         or _is_passive(reading, at)
         or _says_how_often(reading, at, found)
         or _is_owing(reading, at)
+        or _is_counted_noun(reading, at, found)
+        or (found.asked == 0 and found.operation in BEST and at == asks_by_another_word(reading))
     )
 
 
@@ -315,6 +322,21 @@ def _is_owing(reading: TableReading, at: int) -> bool:
     )
 
 
+def _is_counted_noun(reading: TableReading, at: int, found: Computation) -> bool:
+    """Whether it says what the numbers of a column that is named count: "how many patients were enrolled", of "Enrolled"; not a
+    part of them, "women", and no unit."""
+    token = reading.tokens[at]
+    if found.measure is None or found.operation not in _OF_NUMBERS or at in reading.acronyms or not token.isalpha():
+        return False
+    if token in SOME_PEOPLE | UNITS | STRETCHES | MONEY | BOUND | NEGATIONS | SAME | OUTCOMES | DOING:
+        return False
+    named = any(found.measure in one.headers and not one.cells and one.start > at for one in reading.spans)
+    return named and any(reading.after_stop_words(span.end) == at for span in reading.phrases("count"))
+
+
+_OF_NUMBERS: Final = frozenset({"sum", "average", "highest", "lowest", "difference", "growth"})
+
+
 def _belongs_to_measure(reading: TableReading, token: str, found: Computation) -> bool:
     if token in SETTLING and any(header_words(header) & STATES for header in reading.table.header):
         return False  # some were paid, and some are still to be
@@ -327,6 +349,8 @@ def _belongs_to_measure(reading: TableReading, token: str, found: Computation) -
     words = callable_words(header, reading.tokens)
     verb = not reading.table.dated[found.measure] and any(is_verb_of(token, word) for word in words)
     done = token in DOING and not (token in OUTCOMES and reading.table.dated[found.measure])
+    if token in LIVING and header_words(header) & INHABITANTS:
+        return True
     kin = is_kin_of(token, words) and token not in STRETCHES
     return token in words or verb or kin or (done and not is_opposite(token, header))
 

@@ -27,6 +27,7 @@ from cairn.query.table_words import (
     LOWER,
     NEGATIONS,
     PEOPLE,
+    PER,
     SOURCES,
     SPELLED,
     THAN,
@@ -233,7 +234,8 @@ class TableReading:
         at = span.start - 1
         while at >= 0 and self.tokens[at] in self.stop_words - EACH - BY:
             at -= 1
-        whole = self.tokens[at] in BY and not ALL_OF.isdisjoint(self.tokens[at + 1 : span.start])  # "by all drivers"
+        between = self.tokens[at + 1 : span.start]
+        whole = self.tokens[at] in BY and not (ALL_OF | (PER - EACH)).isdisjoint(between)  # "by all drivers", "by a driver"
         return at if at >= 0 and at not in self.explained and self.tokens[at] in EACH | BY and not whole else None
 
     def _is_value(self, span: WordSpan) -> bool:
