@@ -46,7 +46,7 @@ DECLARE
     kind    text := (SELECT regexp_replace(relname, '_([0-9]{8}|default)$', '') FROM pg_class WHERE oid = target);
     rule    text;
     -- of rows that tell of a restricted document when it is gone and nothing is restricted any more: where that is marked
-    marked  text := CASE kind WHEN 'jobs' THEN 'payload' WHEN 'eval_runs' THEN 'parameters' END;
+    marked  text := CASE kind WHEN 'jobs' THEN 'payload' WHEN 'eval_runs' THEN 'parameters' WHEN 'audit_events' THEN 'detail' END;
 BEGIN
     rule := CASE
         WHEN kind = 'document_changes' THEN NULL  -- has no rows of restricted documents, and some of deleted ones
@@ -75,7 +75,7 @@ BEGIN
         WHEN kind = 'uploads' THEN
             '(SELECT true FROM rag.jobs j WHERE j.tenant_id = %1$s.tenant_id AND j.id = %1$s.job_id)'
         WHEN kind = 'audit_events' THEN  -- which documents are restricted, to whom, who is in these groups, and sources
-            'action NOT IN (''document.access'', ''collection.access'', ''document.read_restricted'', ''conversation.read_others'', ''source.add'', ''source.change'', ''source.remove'') AND coalesce(detail -> ''groups'', ''[]'') = ''[]'''
+            'action NOT IN (''document.access'', ''collection.access'', ''document.read_restricted'', ''conversation.read_others'', ''source.add'', ''source.change'', ''source.remove'') AND coalesce(detail -> ''groups'', ''[]'') = ''[]'' AND NOT detail ? ''tells_of_restricted'''
         WHEN kind = 'eval_runs' THEN 'false'  -- whoever ran it read everything, and found what is asked for or not
         WHEN kind = 'eval_results' THEN
             '(SELECT true FROM rag.eval_runs e WHERE e.tenant_id = %1$s.tenant_id AND e.id = %1$s.run_id)'

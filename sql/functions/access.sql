@@ -360,10 +360,17 @@ END
 $$;
 COMMENT ON FUNCTION rag.unstage_restricted(uuid) IS 'Takes mentions and evidence of restricted documents out of what is staged.';
 
+-- Names of folders that a disk, an archive or a reader may take for one: composed and decomposed accents, capitals, "\" and a "/" or "./"
+-- before them.
+CREATE OR REPLACE FUNCTION rag.folder_name(name text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN lower(normalize(regexp_replace(replace($1, '\', '/'), '^(\.?/)+', ''), NFKC));
+COMMENT ON FUNCTION rag.folder_name IS 'A path as names of folders are compared: letters alike, without what says nothing before it.';
+
 CREATE OR REPLACE FUNCTION rag.lies_in(external_id text, prefix text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN $2 = '' OR $1 = $2 OR starts_with($1, $2 || '/');
-COMMENT ON FUNCTION rag.lies_in IS 'Whether a document is in a folder, or is called so; in the empty one are all.';
+RETURN $2 = '' OR rag.folder_name($1) = rag.folder_name($2) OR starts_with(rag.folder_name($1), rag.folder_name($2) || '/');
+COMMENT ON FUNCTION rag.lies_in IS 'Whether a document is in a folder, or is called so, whatever way it is written; in the empty one are all.';
 
 -- Whoever adds documents asks before it adds them, and holds the collection from then on: a rule that is made meanwhile waits for it, and
 -- looks again (rag.await_writers), so that no document escapes it.
@@ -378,12 +385,17 @@ BEGIN
   PERFORM 1 FROM collections c WHERE c.tenant_id = tenant AND c.id = collection FOR KEY SHARE;
   RETURN QUERY
     SELECT DISTINCT ON (n.external_id) n.external_id, r.prefix, r.access
-    FROM access_rules r JOIN unnest(external_ids) AS n (external_id) ON lies_in(n.external_id, r.prefix)
-    WHERE r.tenant_id = tenant AND r.collection_id = collection
-    ORDER BY n.external_id, length(r.prefix) DESC;
+    FROM (
+      SELECT a.prefix, a.access, folder_name(a.prefix) AS folder FROM access_rules a WHERE a.tenant_id = tenant AND a.collection_id = collection
+    ) AS r
+    JOIN (SELECT given.id AS external_id, folder_name(given.id) AS path FROM unnest(external_ids) AS given (id)) AS n
+      ON r.folder = '' OR n.path = r.folder OR starts_with(n.path, r.folder || '/')
+    WHERE r.access <> '{}' OR r.prefix = '' OR n.external_id = r.prefix OR starts_with(n.external_id, r.prefix || '/')
+    ORDER BY n.external_id, length(r.folder) DESC, n.external_id = r.prefix OR starts_with(n.external_id, r.prefix || '/') DESC;
 END
 $$;
-COMMENT ON FUNCTION rag.rules_of IS 'Of external ids that a rule gives an access list: the rule with the longest prefix.';
+COMMENT ON FUNCTION rag.rules_of IS
+  'Of external ids that a rule gives an access list: the rule with the longest prefix; one that opens a folder only where it is written alike.';
 
 -- What a document held with an access list of its own is known when it holds something else, so that the list goes along when the content
 -- comes under another name. The last 16, of which a replacement counts twice: before it is read, and when it is published.

@@ -91,7 +91,8 @@ BEGIN
     FROM qa_sessions q WHERE q.tenant_id = tenant AND q.asked_by && callers ORDER BY q.id;
   RETURN QUERY SELECT 'reply', to_jsonb(i) - 'body' - 'fingerprint' - 'claim' || jsonb_build_object('body', convert_from(i.body, 'UTF8'))
     FROM idempotency_keys i WHERE i.tenant_id = tenant AND (
-      i.caller = ANY (callers) OR EXISTS (SELECT 1 FROM unnest(callers) AS c WHERE starts_with(i.caller, c || ' '))) ORDER BY i.key;
+      CASE WHEN starts_with(i.caller, '[') THEN i.caller::jsonb ->> 0 = ANY (callers)
+        ELSE EXISTS (SELECT 1 FROM unnest(callers) AS c WHERE i.caller = c OR starts_with(i.caller, c || ' ')) END) ORDER BY i.key;
   RETURN QUERY SELECT 'job', to_jsonb(j) FROM jobs j
     WHERE j.tenant_id = tenant AND j.payload #>> '{ordered_by,id}' = ANY (callers) ORDER BY j.id;
   RETURN QUERY SELECT 'key', to_jsonb(k) - 'key_hash' FROM api_keys k WHERE k.tenant_id = tenant AND k.id = ANY (keys) ORDER BY k.id;
@@ -141,7 +142,8 @@ BEGIN
   GET DIAGNOSTICS gone = ROW_COUNT; kind := 'agent_sessions'; RETURN NEXT;
   DELETE FROM idempotency_keys i
   WHERE i.tenant_id = tenant AND (
-    i.caller = ANY (callers) OR EXISTS (SELECT 1 FROM unnest(callers) AS c WHERE starts_with(i.caller, c || ' ')));
+    CASE WHEN starts_with(i.caller, '[') THEN i.caller::jsonb ->> 0 = ANY (callers)
+      ELSE EXISTS (SELECT 1 FROM unnest(callers) AS c WHERE i.caller = c OR starts_with(i.caller, c || ' ')) END);
   GET DIAGNOSTICS gone = ROW_COUNT; kind := 'replies'; RETURN NEXT;
   -- who asked for what is cached is not known, and a cache fills again
   WITH doomed AS MATERIALIZED (SELECT c.key FROM retrieval_cache c WHERE c.tenant_id = tenant ORDER BY c.key FOR UPDATE)

@@ -3,8 +3,9 @@
 -- the cache and no writer of documents meets a deadlock in it (docs/adr/0011).
 
 -- name: look_up
--- Outside a transaction, in one round trip: the whole of a hit.
-SELECT serving, result, age FROM rag.find_cached($1, $2, $3, $4)
+-- Outside a transaction, in one round trip: the whole of a hit. Its use is counted, unless who asks, $5, can read more than everybody: it
+-- would tell others that they asked.
+SELECT serving, result, age, result IS NOT NULL AND rag.asked_as($5::text[]) = '{}' AS counted FROM rag.find_cached($1, $2, $3, $4)
 
 -- name: look_up_similar
 -- Nearest entries of the same scope with the same guards, by an exact scan over the few that there are. Materialised,
@@ -22,7 +23,8 @@ WITH candidate AS MATERIALIZED (
   FROM candidate WHERE 1 - (query_vector <=> $6::halfvec) >= $7
   ORDER BY similarity DESC, key LIMIT 5
 )
-SELECT near.key, near.query, near.similarity, extract(epoch FROM now() - near.created_at)::float8 AS age, r.result
+SELECT near.key, near.query, near.similarity, extract(epoch FROM now() - near.created_at)::float8 AS age, r.result,
+  rag.asked_as() = '{}' AS counted
 FROM near JOIN rag.retrieval_cache r ON r.tenant_id = $1 AND r.key = near.key
 ORDER BY near.similarity DESC, near.key
 

@@ -2,8 +2,11 @@
 
 -- name: state
 -- What a refresh is to follow, and how far the last finished one came.
-SELECT c.name, c.epoch, c.document_count, c.passage_count, r.epoch AS refreshed
+-- The graph is of documents that everybody may read, so others count for nothing.
+SELECT c.name, c.epoch, c.document_count - n.documents AS document_count, c.passage_count - n.passages AS passage_count, r.epoch AS refreshed,
+  n.documents > 0 AS restricted
 FROM rag.collections c
+CROSS JOIN LATERAL rag.count_restricted($1, c.id) AS n
 LEFT JOIN rag.community_refreshes r ON r.tenant_id = $1 AND r.collection_id = c.id
 WHERE c.tenant_id = $1 AND c.id = $2
 

@@ -252,3 +252,7 @@ SELECT id, version FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uui
 -- Those that are there; none of them can be deleted before this transaction ends. In the order in which uploads lock them.
 SELECT id FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
 ORDER BY collection_id, external_id COLLATE "C" FOR KEY SHARE
+
+-- name: readers_of
+-- Of a document that not everybody may read.
+SELECT external_id, access, access_from IS NULL AS own FROM rag.documents WHERE tenant_id = $1 AND id = $2 AND access IS NOT NULL

@@ -12,14 +12,16 @@ import pytest_asyncio
 from cairn.domain.document import Rejected, Source
 from cairn.domain.document_list import DocumentFilter
 from cairn.domain.ids import new_id
+from cairn.graph.refresh import due
 from cairn.ingest.pipeline import ingest
 from cairn.service.access import list_access_rules, set_folder_access
-from cairn.service.documents import delete_collection, get_collection, index_now
+from cairn.service.documents import delete_collection, delete_document, get_collection, index_now
 from cairn.service.editing import delete_documents
 from cairn.service.evaluation import list_runs
 from cairn.service.jobs import list_jobs
 from cairn.service.keys import create_key
 from cairn.service.search import get_trace
+from cairn.store import communities
 from cairn.wiring import Services
 from tests.db.extracting import MILL, TIN, Extracting, settings
 from tests.db.test_access_lists import as_caller, source
@@ -256,3 +258,95 @@ async def test_a_restricted_document_is_counted_on_no_key_of_who_may_not_read_it
     async with chatty.database.transaction(chatty.principal, readonly=True) as connection:
         counted = await connection.fetchval("SELECT sum(calls) FROM rag.key_usage WHERE key_id = $1", key.id)
     assert counted == 2
+
+
+# --- names, links, files that come back --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Bu\u0308ro/pay.md",
+        "B\u00fcro/pay.md",
+        "b\u00fcro/pay.md",
+        "./B\u00fcro/pay.md",
+        "/B\u00fcro/pay.md",
+        "B\u00fcro\\pay.md",
+    ],
+)
+@pytest.mark.parametrize("rule", ["B\u00fcro", "Bu\u0308ro"])
+async def test_a_folder_is_the_same_however_it_is_written(services: Services, name: str, rule: str) -> None:
+    """A disk, an archive or a share writes accents, capitals and slashes in its own way."""
+    await set_folder_access(services, "test", rule, ["group:board"])
+    await index_now(services, "test", [source(name, "The salary of Marie Dubois rises.", None)])
+    assert await count(services, "documents WHERE access = '{group:board}'") == 1
+
+
+async def test_an_open_folder_is_open_as_it_is_written(services: Services) -> None:
+    """And a rule for another spelling is nearer than one that is only alike."""
+    await set_folder_access(services, "test", "hr", ["group:hr"])
+    await set_folder_access(services, "test", "hr/open", [])
+    await set_folder_access(services, "test", "HR/boss", ["group:boss"])
+    await set_folder_access(services, "test", "hr/boss", ["group:hr"])
+    names = ["hr/open/a.md", "hr/OPEN/b.md", "HR/boss/c.md", "hr/boss/d.md"]
+    await index_now(services, "test", [source(name, f"{name}: {CAFETERIA}", None) for name in names])
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        rows = await connection.fetch("SELECT external_id, access FROM rag.documents")
+    assert {row["external_id"]: row["access"] for row in rows} == {
+        "hr/open/a.md": None, "hr/OPEN/b.md": ["group:hr"], "HR/boss/c.md": ["group:boss"], "hr/boss/d.md": ["group:hr"],
+    }  # fmt: skip
+
+
+async def test_a_list_of_its_own_waits_for_a_file_that_is_away(letters: Services) -> None:
+    """And not for a document that somebody deletes."""
+    for may_return, readers in ((True, ["group:hr"]), (False, None)):
+        collection = "away" if may_return else "deleted"
+        await index_now(letters, collection, [source("pay.md", "Marie Dubois earns more.", ("group:hr",))])
+        async with letters.database.transaction(letters.principal, readonly=True) as connection:
+            found = await get_collection(letters, collection)
+            gone = await connection.fetchval("SELECT id FROM rag.documents WHERE collection_id = $1", found.id)
+        await delete_document(letters, collection, gone, may_return=may_return)
+        await index_now(letters, collection, [source("pay.md", "Marie Dubois earns more.", None)])
+        async with letters.database.transaction(letters.principal, readonly=True) as connection:
+            held = await connection.fetchval("SELECT access FROM rag.documents WHERE collection_id = $1", found.id)
+        assert held == readers
+
+
+# --- uses, communities, deletions ---------------------------------------------------------------------------------------------
+
+
+async def test_a_use_of_the_cache_by_who_can_read_more_is_not_noted(letters: Services) -> None:
+    """It would move the entry away from those that are dropped first, which others can try."""
+    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    await find(nobody, QUERY)
+    for who, uses in ((hr, 0), (nobody, 1), (hr, 1)):
+        assert (await find(who, QUERY)).from_cache
+        await letters.search_deps.ledger.flush()
+        assert await count(letters, "retrieval_cache WHERE hits = $1", uses) == 1
+
+
+async def test_communities_are_due_by_what_everybody_may_read(services: Services) -> None:
+    texts = [source(f"{n}.md", f"Ada Holm works with Bo Carr in Harbour House {n}.", None) for n in range(3)]
+    await index_now(services, "test", texts)
+    hidden = [source(f"h{n}.md", f"Marie Dubois {n} earns more.", ("group:hr",)) for n in range(30)]
+    await index_now(services, "test", hidden)
+    found = await get_collection(services, "test")
+    async with services.database.transaction(services.principal.house) as connection:
+        state = await communities.state(connection, services.principal.house, found.id)
+        assert state is not None
+        assert (state.document_count, state.passage_count, state.restricted) == (3, 3, True)
+        await connection.execute("UPDATE rag.community_refreshes SET epoch = $1", state.epoch - 1)
+        assert await due(connection, services.principal.house, found.id, services.settings.current) is not None
+
+
+async def test_that_a_restricted_document_was_deleted_is_for_who_reads_all(letters: Services) -> None:
+    """Also when nothing is restricted any more."""
+    async with letters.database.transaction(letters.principal, readonly=True) as connection:
+        rows = await connection.fetch("SELECT id, external_id, collection_id FROM rag.documents ORDER BY external_id")
+    for name in ("pay.md", "open.md"):
+        collection = "staff" if name == "pay.md" else "test"
+        await delete_document(letters, collection, next(row["id"] for row in rows if row["external_id"] == name))
+    told = "audit_events WHERE action = 'document.delete'"
+    assert await count(letters, told) == 2
+    async with letters.database.transaction(as_caller(letters).principal, readonly=True) as connection:
+        assert await connection.fetchval(f"SELECT count(*) FROM rag.{told}") == 1

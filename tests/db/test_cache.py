@@ -325,7 +325,7 @@ async def test_row_security_guards_the_cache_even_against_a_wrong_key(
     assert await stored(library, where, result)
     await index_texts(other_tenant, TEXTS)
     async with other_tenant.database.connection() as connection:
-        _, found = await cache.look_up(connection, other_tenant.principal, where, CacheSettings(), new_id())  # type: ignore[arg-type]
+        _, found, _ = await cache.look_up(connection, other_tenant.principal, where, CacheSettings(), new_id())  # type: ignore[arg-type]
         assert found is None
         assert await connection.fetchval("SELECT count(*) FROM rag.retrieval_cache") == 0, "no tenant, no rows"
         assert not await connection.fetchval("SELECT current_setting('app.tenant', true)"), "the tenant has leaked"

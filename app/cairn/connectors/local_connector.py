@@ -20,7 +20,7 @@ def version_of(found: os.stat_result) -> str:
 
 
 class LocalConnector:
-    """Links that lead out of the folder are not followed, and neither are links to folders."""
+    """Links are not followed: what lies in the folder is read by its own name, under which it has its readers."""
 
     def __init__(self, folder: Path, chosen: PathFilter) -> None:
         """`folder`: its links are followed once, here: what lies in it afterwards is what it led to."""
@@ -58,7 +58,7 @@ class LocalConnector:
         raise SourceUnreachable(f"the folder {error.filename} cannot be read: {error.strerror or error}") from None
 
     def _describe(self, path: str) -> RemoteFile | None:
-        """None for what is no file of the folder: a pipe, a link that leads out of it or nowhere, one that was just deleted."""
+        """None for what is no file of the folder: a pipe, a link, one that was just deleted."""
         real = self._inside(path)
         try:
             found = real.stat() if real is not None else None
@@ -76,7 +76,7 @@ class LocalConnector:
 
     def _inside(self, path: str) -> Path | None:
         real = Path(os.path.realpath(self._root / path))
-        return real if real.is_relative_to(self._root) else None
+        return real if real == self._root / path else None
 
     async def read_file(self, file: RemoteFile, most_bytes: int) -> bytes:
         """As Connector says."""
@@ -85,7 +85,7 @@ class LocalConnector:
     def _read(self, path: str, most_bytes: int) -> bytes:
         real = self._inside(path)
         if real is None:
-            raise SourceFileGone(f"{path} leads out of the folder now")
+            raise SourceFileGone(f"{path} is a link now")
         try:
             # without links, which may have been put there since; without waiting for the other end of a pipe
             opened = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -78,7 +78,9 @@ async def due(connection: Any, principal: Principal, collection_id: UUID, settin
     if state is None:
         return None
     changes = state.epoch - (state.refreshed or 0)
-    return state if changes >= max(1.0, wanted.changed_share * state.document_count) else None
+    # changes of restricted documents are among them, so that a threshold would tell how many these are
+    enough = 1.0 if state.restricted else max(1.0, wanted.changed_share * state.document_count)
+    return state if changes >= enough else None
 
 
 async def follow(

@@ -6,14 +6,26 @@ from typing import Any
 from uuid import UUID
 
 from cairn.domain.principal import Principal
-from cairn.store import audit, documents
+from cairn.store import access_rules, audit, documents
 
 
 async def remove_document(
-    connection: Any, principal: Principal, collection_id: UUID, collection: str, document_id: UUID
+    connection: Any,
+    principal: Principal,
+    collection_id: UUID,
+    collection: str,
+    document_id: UUID,
+    *,
+    may_return: bool = False,
 ) -> bool:
-    """Whether it was there. `collection`: its name."""
+    """Whether it was there. `collection`: its name; `may_return`: its file was away when somebody looked, and an access list of
+    its own stays with its name, as a rule."""
+    readers = await documents.readers_of(connection, principal, document_id)
     removed = await documents.delete(connection, collection_id, document_id)
     if removed:  # by its id alone: a deleted document leaves no name behind
-        await audit.record(connection, principal, "document.delete", str(document_id), {"collection": collection})
+        marked = {} if readers is None else {"tells_of_restricted": True}
+        detail = {"collection": collection, **marked}
+        await audit.record(connection, principal, "document.delete", str(document_id), detail)
+    if removed and may_return and readers is not None and readers.own:
+        await access_rules.keep_for_name(connection, principal, collection_id, readers.external_id, readers.access)
     return removed

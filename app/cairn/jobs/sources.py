@@ -167,7 +167,7 @@ class _Run:
             empty_before=self._source.empty_listings, accepted=bool(payload.get("accept_deletions")),
         )  # fmt: skip
         await self._delete([path for path in plan.gone if path in moved])
-        deleted = await self._delete(gone) if finding.verdict == "delete" else 0
+        deleted = await self._delete(gone, may_return=True) if finding.verdict == "delete" else 0
         await follow(self._database, self._principal, self._target.collection_id, self._target.settings)
         elsewhere = self._skipped.union(moved.values())
         counts = {
@@ -373,7 +373,7 @@ class _Run:
 
     # --- deleting -----------------------------------------------------------------------------------------------------
 
-    async def _delete(self, paths: Sequence[str]) -> int:
+    async def _delete(self, paths: Sequence[str], *, may_return: bool = False) -> int:
         """How many of the files had a document, which is deleted with what is known of them."""
         deleted = 0
         for path in paths:
@@ -381,23 +381,33 @@ class _Run:
             known = self._known[path]
             async with self._database.transaction(self._principal) as connection:
                 if known.owned:
-                    deleted += await delete_file(connection, self._principal, self._source, path, known.external_id)
+                    deleted += await delete_file(
+                        connection, self._principal, self._source, path, known.external_id, may_return=may_return
+                    )
                 else:
                     await sources.forget_file(connection, self._principal, self._source.id, path)
         return deleted
 
 
 async def delete_file(
-    connection: Any, principal: Principal, source: ConnectedSource, path: str, external_id: str
+    connection: Any,
+    principal: Principal,
+    source: ConnectedSource,
+    path: str,
+    external_id: str,
+    *,
+    may_return: bool = False,
 ) -> bool:
     """The document of a file that is the source's own, and what is known of the file; whether there was one."""
-    deleted = await _delete_document(connection, principal, source, external_id)
+    deleted = await _delete_document(connection, principal, source, external_id, may_return=may_return)
     await sources.forget_file(connection, principal, source.id, path)
     return deleted
 
 
-async def _delete_document(connection: Any, principal: Principal, source: ConnectedSource, external_id: str) -> bool:
+async def _delete_document(
+    connection: Any, principal: Principal, source: ConnectedSource, external_id: str, *, may_return: bool = False
+) -> bool:
     document_id = await documents.find_id(connection, principal, source.collection_id, external_id)
     return document_id is not None and await remove_document(
-        connection, principal, source.collection_id, source.collection, document_id
+        connection, principal, source.collection_id, source.collection, document_id, may_return=may_return
     )

@@ -329,8 +329,8 @@ def _read_direction(reading: TableReading, adjectives: Sequence[WordSpan]) -> Op
 
 
 def _read_named_whole(reading: TableReading, span: WordSpan) -> Operation | None:
-    """ "In which ward is the average stay longest": of the one column of numbers that is named with all of its words, whatever the
-    adjective is said of; not of prices and ages, which it would name."""
+    """ "In which ward is the average stay longest": of the one column of numbers that is named with all of its words, whatever
+    the adjective is said of; not of prices and ages, which it would name."""
     words = tuple(reading.tokens[span.start : span.end])
     of = frozenset[str]().union(*(of for _, of in SUPERLATIVES[words]))
     directions = {direction for direction, _ in SUPERLATIVES[words]}

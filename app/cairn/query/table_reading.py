@@ -235,7 +235,9 @@ class TableReading:
         while at >= 0 and self.tokens[at] in self.stop_words - EACH - BY:
             at -= 1
         between = self.tokens[at + 1 : span.start]
-        whole = self.tokens[at] in BY and not (ALL_OF | (PER - EACH)).isdisjoint(between)  # "by all drivers", "by a driver"
+        whole = self.tokens[at] in BY and not (ALL_OF | (PER - EACH)).isdisjoint(
+            between
+        )  # "by all drivers", "by a driver"
         return at if at >= 0 and at not in self.explained and self.tokens[at] in EACH | BY and not whole else None
 
     def _is_value(self, span: WordSpan) -> bool:

@@ -44,11 +44,13 @@ _QUICKLY = {"statement_timeout": "1000"}
 
 
 class LookUp(NamedTuple):
-    """Where the result of a search belongs, and what is there. `alike`: the model of the settings serves all collections."""
+    """Where the result of a search belongs, and what is there. `alike`: the model of the settings serves all collections;
+    `counted`: whether the use of the result is."""
 
     address: CacheAddress
     result: SearchResult | None
     alike: bool
+    counted: bool
 
 
 async def cached_search(
@@ -76,7 +78,7 @@ async def cached_search(
     problems: list[str] = []
     entry = await _attempt(problems, "look-up", context.stopwatch.measure("cache", _look_up(context, strategy)))
     if entry and entry.result:
-        return _hit(context, entry.result, entry.address.key, problems)
+        return _hit(context, entry.result, entry.address.key if entry.counted else None, problems)
     vector = None
     if entry and _compares_meaning(context, entry):
         context = await embed_query(context, [deps.model])
@@ -84,7 +86,7 @@ async def cached_search(
     if entry and vector is not None:
         near = await _attempt(problems, "semantic look-up", _look_up_similar(context, entry.address, vector))
         if near is not None:
-            return _hit(context, near.result, near.key, problems)
+            return _hit(context, near.result, near.key if near.counted else None, problems)
     deps.ledger.count(principal, CacheCounts(misses=1))
     result = await search_planned(context)
     if entry and is_storable(result):
@@ -121,11 +123,13 @@ async def _look_up(context: SearchContext, strategy: str) -> LookUp:
                 reranker=reranker.name if reranker and context.reranks else None, strategy=strategy,
                 answering=context.answering,
             )  # fmt: skip
-            models, found = await cache.look_up(connection, context.principal, where, settings.cache, context.run_id)
+            models, found, counted = await cache.look_up(
+                connection, context.principal, where, settings.cache, context.run_id
+            )
             really = [model or default for model in models]
             if really == serving or len(models) < len(serving):  # a collection that is not there has no results
                 await _note_serving(connection, context, models)
-                return LookUp(where, found, set(really) <= {default})
+                return LookUp(where, found, set(really) <= {default}, counted)
             serving = really
 
 
@@ -155,12 +159,14 @@ async def _store(context: SearchContext, where: CacheAddress, result: SearchResu
         await cache.store(connection, context.principal, where, result, vector, context.settings.cache)
 
 
-def _hit(context: SearchContext, result: SearchResult, key: str, problems: Sequence[str]) -> SearchResult:
+def _hit(context: SearchContext, result: SearchResult, key: str | None, problems: Sequence[str]) -> SearchResult:
+    """`key`: of the entry whose use is noted; None: of who asked others must not learn it."""
     assert result.hit is not None
     semantic = result.hit.similarity is not None
     ledger = context.deps.ledger
     ledger.count(context.principal, CacheCounts(hits=1, semantic_hits=int(semantic)))
-    ledger.use(context.principal, key)
+    if key is not None:
+        ledger.use(context.principal, key)
     return _finish(context, result, problems)
 
 

@@ -364,10 +364,13 @@ async def read_text(
     return found
 
 
-async def delete_document(services: Services, collection: str, document_id: UUID) -> None:
-    """Remove it with everything derived from it. Raises NotFoundError."""
+async def delete_document(services: Services, collection: str, document_id: UUID, *, may_return: bool = False) -> None:
+    """Remove it with everything derived from it. `may_return`: its file is away, and an access list of its own stays with its
+    name. Raises NotFoundError."""
     found = await get_collection(services, collection)
     async with services.database.transaction(services.principal) as connection:
-        if not await remove_document(connection, services.principal, found.id, found.name, document_id):
+        if not await remove_document(
+            connection, services.principal, found.id, found.name, document_id, may_return=may_return
+        ):
             raise NotFoundError(f"no document {document_id} in collection {collection}")
     await follow(services.database, services.principal, found.id, services.settings.current)

@@ -155,6 +155,7 @@ def _walk(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
     def unreadable(error: OSError) -> None:
         skipped.append(Skipped(str(error.filename), error.strerror or str(error)))
 
+    real = Path(os.path.realpath(folder))
     for current, folders, names in os.walk(folder, onerror=unreadable):
         kept = []
         for name in sorted(folders):
@@ -170,6 +171,9 @@ def _walk(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
                 skipped.append(Skipped(str(file), "hidden"))
             elif not file.is_file():
                 skipped.append(Skipped(str(file), "not a regular file"))
+            elif file.is_symlink() and Path(os.path.realpath(file)).is_relative_to(real):
+                # by its own name it has its readers; a link elsewhere would have those of the link's place
+                skipped.append(Skipped(str(file), "a link to what is read by its own name"))
             else:
                 yield file
 
@@ -237,7 +241,7 @@ async def ingest_files(
     gone = await find_gone(services, collection, selection, may_be_empty=may_be_empty)
     if prune:
         for document_id in gone:
-            await delete_document(services, collection, document_id)
+            await delete_document(services, collection, document_id, may_return=True)
     return IngestReport(
         collection,
         tuple(outcome for outcome in outcomes if isinstance(outcome, Indexed)),

@@ -57,6 +57,15 @@ async def set_folder_access(
     return followed
 
 
+async def keep_for_name(
+    connection: Any, principal: Principal, collection_id: UUID, external_id: str, access: Sequence[str]
+) -> None:
+    """A document that is no more had this list: whatever is called so again has it, too, unless there are as many rules as there
+    may be."""
+    if await connection.fetchval(SQL["count"], principal.tenant_id, collection_id) < MOST_RULES:
+        await connection.execute(SQL["set"], collection_id, external_id, list(access))
+
+
 async def follow_rules(connection: Any, collection_id: UUID, prefix: str) -> Followed:
     """The same for documents that were being added while the rule was made. In two transactions of the caller's: `await_writers`,
     then this."""

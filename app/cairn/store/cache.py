@@ -21,7 +21,7 @@ from cairn.domain.graph import (
     GraphContext,
 )
 from cairn.domain.passage import CacheAddress, CacheCounts, CacheHit, CacheStats, Passage, SearchResult, WeightsUsed
-from cairn.domain.principal import Principal
+from cairn.domain.principal import EVERYTHING, Principal
 from cairn.settings import CacheSettings
 
 SQL = load_queries("cache")
@@ -34,24 +34,26 @@ _IDS = ("passage_id", "document_id", "chunk_id")
 
 @dataclass(frozen=True, slots=True)
 class Similar:
-    """An entry of nearly the same query."""
+    """An entry of nearly the same query; `counted`: whether its use is."""
 
     key: str
     query: str
     result: SearchResult
+    counted: bool
 
 
 async def look_up(
     connection: Any, principal: Principal, address: CacheAddress, settings: CacheSettings, run_id: UUID
-) -> tuple[list[int | None], SearchResult | None]:
+) -> tuple[list[int | None], SearchResult | None, bool]:
     """Ids of the models that serve the collections of the address, in order of name (None for one that none serves yet),
-    and the result stored under its key, as that of `run_id`, if it is as true now as when it was found."""
+    and the result stored under its key, as that of `run_id`, if it is as true now as when it was found; whether its
+    use is counted, which nobody's is who can read more than everybody."""
     row = await connection.fetchrow(
         SQL["look_up"], principal.tenant_id, address.key, list(address.collections), settings.ttl_seconds,
-        timeout=LOOK_UP_SECONDS,
+        [EVERYTHING] if principal.caller.reads_all else list(principal.caller.names), timeout=LOOK_UP_SECONDS,
     )  # fmt: skip
     found = None if row["result"] is None else _result(row["result"], run_id, row["age"])
-    return row["serving"] or [], found
+    return row["serving"] or [], found, bool(row["counted"])
 
 
 async def look_up_similar(
@@ -68,7 +70,8 @@ async def look_up_similar(
         list(address.guards), vector, settings.semantic_threshold,
     )  # fmt: skip
     return [
-        Similar(row["key"], row["query"], _result(row["result"], run_id, row["age"], row["similarity"])) for row in rows
+        Similar(row["key"], row["query"], _result(row["result"], run_id, row["age"], row["similarity"]), row["counted"])
+        for row in rows
     ]
 
 

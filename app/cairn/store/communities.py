@@ -31,13 +31,15 @@ TITLE_NAMES = 3
 
 @dataclass(frozen=True, slots=True)
 class CommunityState:
-    """Of a collection: its `epoch` now, and as the last finished refresh read it; None where there was none."""
+    """Of a collection: its `epoch` now, and as the last finished refresh read it; None where there was none. Documents and
+    passages that everybody may read; `restricted`: whether there are others."""
 
     name: str
     epoch: int
     document_count: int
     passage_count: int
     refreshed: int | None
+    restricted: bool
 
 
 async def state(connection: Any, principal: Principal, collection_id: UUID) -> CommunityState | None:

@@ -237,6 +237,21 @@ async def restricted_contents(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Readers:
+    """Who may read a document, by a list of its `own` or by the rule of a folder."""
+
+    external_id: str
+    access: Sequence[str]
+    own: bool
+
+
+async def readers_of(connection: Any, principal: Principal, document_id: UUID) -> Readers | None:
+    """None where everybody in the tenant may read it, or there is none."""
+    row = await connection.fetchrow(SQL["readers_of"], principal.tenant_id, document_id)
+    return None if row is None else Readers(row["external_id"], row["access"], row["own"])
+
+
 async def access_of_passage(connection: Any, principal: Principal, passage_id: UUID) -> Sequence[str] | None:
     """The access list of its document; None where everybody in the tenant may read it, or there is no such passage."""
     found: Sequence[str] | None = await connection.fetchval(SQL["access_of_passage"], principal.tenant_id, passage_id)

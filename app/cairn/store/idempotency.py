@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -24,8 +25,11 @@ class RequestKey:
 
     @property
     def arguments(self) -> tuple[int, str, str]:
-        caller = self.principal.caller  # what was answered to somebody with other groups is not answered again
-        return self.principal.tenant_id, " ".join((caller.id, *sorted(caller.groups))), self.key
+        caller = (
+            self.principal.caller
+        )  # what was answered to somebody with other groups or rights is not answered again
+        named = json.dumps([caller.id, sorted(caller.groups), *(["*"] if caller.reads_all else [])])
+        return self.principal.tenant_id, named, self.key
 
 
 async def claim(connection: Any, request: RequestKey, fingerprint: bytes, *, seconds: float, keep_hours: int) -> bool:

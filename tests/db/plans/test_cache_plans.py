@@ -67,7 +67,7 @@ async def touched(connection: Any, table: str) -> tuple[int, int]:
 async def test_a_hit_reads_one_entry_and_the_named_collections(connection: Any) -> None:
     who = ids["t100"]
     key = await connection.fetchval("SELECT md5($1 || 'k7')", str(who))
-    row = await connection.fetchrow(SQL["look_up"], who, key, ["c1"], 300.0)
+    row = await connection.fetchrow(SQL["look_up"], who, key, ["c1"], 300.0, [])
     assert row["result"] is not None
     assert await touched(connection, "retrieval_cache") == (0, 1)
     sequential, fetched = await touched(connection, "collections")
@@ -76,7 +76,7 @@ async def test_a_hit_reads_one_entry_and_the_named_collections(connection: Any) 
 
 
 async def result_of(connection: Any, tenant: int, key: str, names: list[str]) -> Any:
-    return (await connection.fetchrow(SQL["look_up"], tenant, key, names, 300.0))["result"]
+    return (await connection.fetchrow(SQL["look_up"], tenant, key, names, 300.0, []))["result"]
 
 
 async def test_a_miss_reads_no_entry(connection: Any) -> None:

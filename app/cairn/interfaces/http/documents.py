@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -29,7 +28,7 @@ from cairn.domain.document import (
 )
 from cairn.domain.document_list import DocumentSort, place_of
 from cairn.domain.job import Job
-from cairn.domain.names import check_distinct, id_of_file_name
+from cairn.domain.names import check_distinct, id_of_file_name, id_of_text
 from cairn.errors import CairnError, InputError, TooLargeError
 from cairn.interfaces.http import problems
 from cairn.interfaces.http.collections import CollectionName
@@ -455,7 +454,7 @@ def _source(document: IndexDocument) -> Source:
     content = document.text.encode()
     key = document.external_id
     if key is None:
-        key = "sha256-" + hashlib.sha256((document.title or "").encode() + b"\0" + content).hexdigest()[:32]
+        key = id_of_text(document.title, content, restricted=bool(document.access))
     fields: dict[str, Any] = {"title": document.title, "media_type": "text/plain", "metadata": document.metadata}
     if document.access is not None:
         fields["access"] = check_access(document.access)

@@ -6,7 +6,6 @@ None deletes: what an agent has added by mistake, its user removes.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import time
 from dataclasses import replace
 from typing import Any
@@ -17,6 +16,7 @@ from pydantic import Field
 from cairn.domain.access import MOST_NAMES, check_access
 from cairn.domain.document import Indexed, Source
 from cairn.domain.job import Job
+from cairn.domain.names import id_of_text
 from cairn.errors import InputError
 from cairn.interfaces.mcp.addresses import document_uri
 from cairn.interfaces.mcp.shapes import ChosenDocument, CustomIndex, IndexedDocument, JobInfo
@@ -50,7 +50,7 @@ async def index_document(work: ToolWork, new: NewDocument) -> ToolAnswer:
     services, content = work.services, new.text.encode()
     settings = services.settings.current
     collection = check_collection_name(new.collection or settings.rag.collection_name)
-    key = new.external_id or _key_of(new.title or "", content)
+    key = new.external_id or id_of_text(new.title, content, restricted=bool(new.access))
     source = Source(key, key, content, title=new.title, media_type="text/plain", metadata=new.metadata, is_text=True)
     if new.access is not None:
         source = replace(source, access=check_access(new.access))
@@ -62,11 +62,6 @@ async def index_document(work: ToolWork, new: NewDocument) -> ToolAnswer:
         chunk_count=outcome.chunk_count, uri=document_uri(collection, outcome.document_id),
     )  # fmt: skip
     return ToolAnswer(result, f"{outcome.external_id} in {collection}: {outcome.change}. {result.uri}")
-
-
-def _key_of(title: str, content: bytes) -> str:
-    """As POST /index makes it, so that repeating a call changes nothing."""
-    return "sha256-" + hashlib.sha256(title.encode() + b"\0" + content).hexdigest()[:32]
 
 
 class Waiting(InCollection):
