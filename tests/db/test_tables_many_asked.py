@@ -95,6 +95,26 @@ WARDS = """<html lang="it"><head><title>Reparti</title></head><body><h1>Reparti<
 <tr><td>Riabilitazione</td><td>18</td><td>21,6</td></tr>
 <tr><td>Cardiologia</td><td>26</td><td>6,2</td></tr>
 </table></body></html>"""
+TRIAL = """# Trial sites
+
+| Site | Country | Target | Enrolled | Support agent |
+| --- | --- | --- | --- | --- |
+| Royal | Britain | 30 | 32 | Bea |
+| Charlotte | France | 40 | 24 | Marek |
+| Leeds | Britain | 35 | 35 | Bea |
+"""
+WARD_RESULTS = """ward,district,electorate,labour,lib_dem,turnout_pct
+Netherton,North,5210,905,310,31.8
+Millbrook,South,6390,879,640,44.1
+Guildhall,Centre,7020,1120,815,39.5
+"""
+SHOP = """# Shop
+
+| Article | Group | Sold 2024 (pcs) | Sold 2025 (pcs) |
+| --- | --- | --- | --- |
+| Tea towel | textiles | 480 | 642 |
+| Mug | china | 300 | 290 |
+"""
 VOTES = """# Votes
 
 | Year | Vote % | Seats |
@@ -109,6 +129,11 @@ FILES = {
         "reparti.html": WARDS,
     }.items()
 }  # fmt: skip
+
+
+MORE_FILES = {
+    name: text.encode() for name, text in {"sites.md": TRIAL, "wards.csv": WARD_RESULTS, "shop.md": SHOP}.items()
+}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -149,6 +174,7 @@ async def many(services_of_module: Services) -> tuple[Library, list[Passage]]:
         ("Combien d’argent a été accordé en tout dans le domaine du sport ?", "12 200 €"),
         ("Quel est l’écart entre la somme demandée et la somme accordée pour Les Amis du Moulin ?", "2 800 €"),
         ("In quale reparto la degenza media è più lunga?", "Riabilitazione: 21,6"),
+        ("Who gets more overtime, Callum Rae or Mairi Lennox?", "Callum Rae: 318.75 EUR"),
         ("What was the difference in vote percent between 1968 and 1974?", "-7.6"),
     ],
 )
@@ -187,3 +213,26 @@ async def test_what_many_asked_and_is_not_sure_is_not_computed(
     many: tuple[Library, list[Passage]], question: str
 ) -> None:
     assert await told(many, question) is None
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def more(services_of_module: Services) -> tuple[Library, list[Passage]]:
+    return await indexed(services_of_module, "more", MORE_FILES)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many patients were enrolled in each country?", "\nBritain: 67\nFrance: 24"),
+        ("How many sites does each support agent have?", "\nBea: 2\nMarek: 1"),
+        ("In which ward was the turnout lowest?", "Netherton: 31.8"),
+        ("In which wards did the Lib Dems get more than 500 votes?", "\nMillbrook: 640\nGuildhall: 815"),
+        ("By what percentage did sales of the tea towel grow from 2024 to 2025?", "33.75 %"),
+        ("How many women were enrolled in each country?", None),  # some of them
+        ("What is the total turnout?", None),
+    ],
+)
+async def test_what_many_asked_in_other_words(
+    more: tuple[Library, list[Passage]], question: str, answer: str | None
+) -> None:
+    assert await told(more, question) == answer

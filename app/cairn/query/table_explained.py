@@ -325,12 +325,18 @@ def _is_owing(reading: TableReading, at: int) -> bool:
 def _is_counted_noun(reading: TableReading, at: int, found: Computation) -> bool:
     """Whether it says what the numbers of a column that is named count: "how many patients were enrolled", of "Enrolled"; not a
     part of them, "women", and no unit."""
-    token = reading.tokens[at]
-    if found.measure is None or found.operation not in _OF_NUMBERS or at in reading.acronyms or not token.isalpha():
+    token, measure = reading.tokens[at], found.measure if found.compared is None else found.compared
+    behind_number = reading.bound is not None and at > 0 and reading.tokens[at - 1][0].isdigit()
+    if measure is None or at in reading.acronyms or not token.isalpha():
+        return False
+    if found.operation not in _OF_NUMBERS and not behind_number:
         return False
     if token in SOME_PEOPLE | UNITS | STRETCHES | MONEY | BOUND | NEGATIONS | SAME | OUTCOMES | DOING:
         return False
-    named = any(found.measure in one.headers and not one.cells and one.start > at for one in reading.spans)
+    if behind_number:  # "did the Lib Dems get more than 500 votes", and no "500 seat km"
+        alone = all(word in reading.stop_words for word in reading.tokens[at + 1 : at + 2])
+        return alone and any(measure in one.headers and not one.cells for one in reading.spans)
+    named = any(measure in one.headers and not one.cells and one.start > at for one in reading.spans)
     return named and any(reading.after_stop_words(span.end) == at for span in reading.phrases("count"))
 
 
@@ -340,6 +346,9 @@ _OF_NUMBERS: Final = frozenset({"sum", "average", "highest", "lowest", "differen
 def _belongs_to_measure(reading: TableReading, token: str, found: Computation) -> bool:
     if token in SETTLING and any(header_words(header) & STATES for header in reading.table.header):
         return False  # some were paid, and some are still to be
+    said = frozenset[str]().union(*(header_words(reading.table.header[one]) for one in found.columns))
+    if found.measure is None and is_kin_of(token, said) and token not in STRETCHES:
+        return True  # "sales grew", of columns "Sold 2024" and "Sold 2025"
     if found.measure is None:
         limited = (
             found.conditions or found.within or found.comparison is not None or found.row is not None or found.each

@@ -68,7 +68,9 @@ def each_group(reading: TableReading, operation: Operation, conditions: Sequence
     measure = choose_measure(
         reading, "sum" if operation == "count" else operation, free, {*held, position}, limited=False
     )
-    if measure is None or (operation == "count" and not is_added(reading, measure)):
+    if measure is None or (
+        operation == "count" and not (is_added(reading, measure) or _says_what_is_counted(reading, measure))
+    ):
         raise Unsure
     shares = RATIOS & header_words(reading.table.header[measure]) or "%" in (reading.table.units[measure] or "")
     if shares and operation != "average":
@@ -226,6 +228,13 @@ def _counts_pieces(reading: TableReading) -> bool:
         numeric and not QUANTITIES.isdisjoint(header_words(header))
         for numeric, header in zip(reading.table.numeric, reading.table.header, strict=True)
     )
+
+
+def _says_what_is_counted(reading: TableReading, measure: int) -> bool:
+    """ "How many patients were enrolled", of "Enrolled": a word that no column has, right behind "how many"."""
+    behind = [reading.after_stop_words(span.end) for span in reading.phrases("count")]
+    words = all(at < len(reading.tokens) and at not in reading.explained for at in behind)
+    return bool(behind) and words and _may_be_added(reading, measure) and not is_money(reading.table, measure)
 
 
 def is_added(reading: TableReading, at: int) -> bool:

@@ -115,6 +115,10 @@ class TableReading:
                     span.phrases, span.headers = (), frozenset(said)
             if span.cells and span.end - span.start == 1 and self.tokens[span.start] in PEOPLE:
                 span.cells = ()  # who is counted, not a department "People"
+        names = (table.title, *table.headings, table.document_title, table.external_id, *table.header[:1])
+        words = {word for text in names for word in tokens_of(text)}
+        words |= {word.rstrip(digits) for word in words if not word.isdigit()}  # "cars93"
+        self.around = words | {*map(initials_of, names), *table.shared}
         self._read_totals()
         self._read_flags()
         self._read_shares()
@@ -153,10 +157,6 @@ class TableReading:
         self.group_said = False
         self.calls_rows = not table.numeric[0] or table.numbered
         self.range = year_range(question.tokens)
-        names = (table.title, *table.headings, table.document_title, table.external_id, *table.header[:1])
-        words = {word for text in names for word in tokens_of(text)}
-        words |= {word.rstrip(digits) for word in words if not word.isdigit()}  # "cars93"
-        self.around = words | {*map(initials_of, names), *table.shared}
         for span in self.spans:
             behind = self.tokens[span.end : span.end + 1]
             if (
@@ -232,7 +232,12 @@ class TableReading:
         """The place of "each" or "per" before the name of a column, where nothing but stop words stands between; also of "by",
         which says the same."""
         at = span.start - 1
-        while at >= 0 and self.tokens[at] in self.stop_words - EACH - BY:
+        while at >= 0 and (
+            self.tokens[at] in self.stop_words - EACH - BY
+            or (
+                at == span.start - 1 and at not in self.explained and self.is_around(self.tokens[at])
+            )  # "each support agent"
+        ):
             at -= 1
         between = self.tokens[at + 1 : span.start]
         whole = self.tokens[at] in BY and not (ALL_OF | (PER - EACH)).isdisjoint(

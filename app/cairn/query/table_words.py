@@ -292,7 +292,7 @@ def read_question(text: str) -> ComputedQuestion | None:
         return None
     said = {name for _, _, names in _said(tokens) for name in names}
     others = {words for words in _OTHERS for _ in _places(tokens, words, loosely=False)}
-    compared = not THAN.isdisjoint(tokens) and not (HIGHER | LOWER).isdisjoint(tokens)
+    compared = not (THAN | OR).isdisjoint(tokens) and not (HIGHER | LOWER).isdisjoint(tokens)
     ranged = numbers_between(tokens) is not None or any(map(_begins_with_computation, tokens))
     asks_rows = ranged or said & SUPERLATIVES_SAID or said & {*COMPARISONS} or compared or periods_in(tokens)
     if others and not (asks_rows and all(words[0] in WHO for words in others)):
@@ -623,9 +623,11 @@ def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set
                 taken |= {at, at + 1}
                 yield WordSpan(at, at + 2, headers=joined)
                 continue
-        found = frozenset(
-            place for place, words in enumerate(headers) if any(may_mean(token, one) for one in words)
-        ) or columns_counted_in(token, table)
+        found = (
+            frozenset(place for place, words in enumerate(headers) if any(may_mean(token, one) for one in words))
+            or columns_counted_in(token, table)
+            or _only_ratio(token, table)
+        )
         if token in PIECES:
             found = frozenset(
                 place for place in found if not is_money(table, place)
@@ -633,6 +635,19 @@ def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set
         if found:
             taken.add(at)
             yield WordSpan(at, at + 1, headers=found)
+
+
+def _only_ratio(token: str, table: TableSketch) -> frozenset[int]:
+    """The one column whose header has a word, where it says besides that it is a share or a rate: "the lowest turnout", of
+    "turnout_pct"."""
+    called = {
+        at for at, header in enumerate(table.header) if any(may_mean(token, word) for word in header_words(header))
+    }
+    at = min(called, default=0)
+    words = header_words(table.header[at])
+    ratio = bool(words & RATIOS - PER) or "%" in table.header[at]
+    plain = token not in RATIOS and words & BOUND <= RATIOS - PER
+    return frozenset({at}) if len(called) == 1 and at and table.numeric[at] and ratio and plain else frozenset()
 
 
 def columns_counted_in(word: str, table: TableSketch) -> frozenset[int]:
