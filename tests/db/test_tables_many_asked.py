@@ -201,6 +201,7 @@ async def test_what_many_asked_is_computed(
         "How much overtime did a deck hand get?",
         "Which runner is taller, Bo Brown or Jo Olmed?",  # feet and inches
         "Which is longer, the Rhine or the river?",
+        "How much gross pay do people in Deck get?",  # together, or each
         "Which books were not borrowed?",  # all were
         "Which books were not returned in September?",
         "Who has not returned a book?",

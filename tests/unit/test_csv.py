@@ -38,6 +38,10 @@ def read(content: str | bytes, name: str = "a.csv", limits: IngestSettings | Non
         ("x,x\n1,2\n", "|, x|x, 1|2"),
         ("Player,Runs,100s\nHewett,543,1\nRoe,316,0\n", "Player|Runs|100s, Hewett|543|1, Roe|316|0"),
         ("Day,Home,Score,Away,Score\n1,A,6,B,5\n2,C,0,A,2\n", "Day|Home|Score|Away|Score, 1|A|6|B|5, 2|C|0|A|2"),
+        ("Score,Points\nScore,1\nB,2\nC,3\nD,4\nE,x\n", "Score|Points, Score|1, B|2, C|3, D|4, E|x"),  # four of five
+        ("Score,Points\nScore,1\nB,2\nC,3\nE,x\n", "|, Score|Points, Score|1, B|2, C|3, E|x"),
+        ("Score,Points\nScore,1\nB,2\n", "Score|Points, Score|1, B|2"),
+        ("Score,Points\nScore,1\n", "|, Score|Points, Score|1"),
         ("Year,PC\n1997,PC\n1998,Mac\n", "Year|PC, 1997|PC, 1998|Mac"),
         ("Ann,12,n/a\nBo,13,5\nCy,9,7\n", "||, Ann|12|n/a, Bo|13|5, Cy|9|7"),
         ("Line,End,End\nJ,Bay,Park\nK,Bay,Zoo\n", "Line|End|End, J|Bay|Park, K|Bay|Zoo"),

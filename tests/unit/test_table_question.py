@@ -521,6 +521,17 @@ def test_a_total_stands_below_numbers_of_rows_too_and_has_none_of_what_is_no_sum
     head = (
         "\n| No. | Name | Hours | Pay |\n| --- | --- | --- | --- |\n| 21 | Ann | 24 | 144 |\n| 23 | Bo | 40 | 158 |\n"
     )
+    career = (
+        "\n| Year | Games | Yards | Sacks | Best | Average |\n| --- | --- | --- | --- | --- | --- |\n"
+        "| 2011 | 16 | 583 | 45 | 9 | 7.5 |\n| 2012 | 14 | 664 | 47 | 8 | 3.0 |\n"
+    )
+    assert read_table(f"{career}| Career | 30 | 1247 | 92 | 9 | 5.3 |\n").totals == [
+        False,
+        False,
+        True,
+    ]  # three of five
+    assert read_table(f"{career}| Both | 30 | 1247 | 92 | 9 | 5.3 |\n").totals == [False, False, True]
+    assert read_table(f"{career}| 2013 | 30 | 1247 | 91 | 9 | 5.3 |\n").totals == [False, False, False]  # two
     assert read_table(f"{head}| Total | | | 302 |\n").totals == [False, False, True]
     assert read_table(f"{head}| 2 persons | | | 302 |\n").totals == [False, False, True]
     assert read_table(f"{head}| 2 persons | | | 303 |\n").totals == [False, False, False]

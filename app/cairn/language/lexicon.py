@@ -661,6 +661,10 @@ class Arithmetic(_Section):
     """Verbs that say no more than that a row has its cell: "works", "won"."""
     outcomes: Words = NONE
     """Of these what some rows have and others not: "how many did they win" counts no rows."""
+    one_of: Words = NONE
+    """Before the name of a kind of which one is meant: "how much does a cook earn"."""
+    wages: Words = NONE
+    """Headers of what each person gets, whose sum over several is not meant by "how much do cooks earn"."""
     living: Words = NONE
     """What inhabitants do."""
     some_people: Words = NONE

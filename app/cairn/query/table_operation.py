@@ -19,7 +19,6 @@ from cairn.query.table_words import (
     COMPARED_BY,
     COMPUTED,
     COSTING,
-    EACH,
     FALLING,
     GOOD,
     HIGH,
@@ -30,9 +29,9 @@ from cairn.query.table_words import (
     MOSTS,
     MOVED,
     NAMED_BY,
+    ONE_OF,
     OR,
     ORDINALS,
-    PER,
     PERCENTS,
     PRICES,
     RATIOS,
@@ -40,6 +39,7 @@ from cairn.query.table_words import (
     SUPERLATIVES,
     THAN,
     TIMES,
+    WAGES,
     WHO,
     WordSpan,
     adjectives_in,
@@ -130,12 +130,14 @@ def _read_choice(reading: TableReading) -> Operation | None:
 
 def _asks_amount(reading: TableReading) -> bool:
     """ "How much overtime was paid to the deck department", "for each vineyard": of a column that is named, and of rows that are
-    several; not of one of them, "how much does a cook earn"."""
+    several; not of one of them, "how much does a cook earn", and of nothing that each has for itself: prices, wages."""
     length = asks_how_much(reading.tokens)
-    named = any(one.headers and not one.cells and reading.is_number(one) for one in reading.spans)
+    numbers = [one for one in reading.spans if one.headers and not one.cells and reading.is_number(one)]
+    each = {word for one in numbers for at in one.headers for word in header_words(reading.table.header[at])}
+    named = bool(numbers) and each.isdisjoint(PRICES | WAGES | RATIOS)
     cells = [one for one in reading.spans if one.cells and not one.headers]
     grouped = any(one.headers and reading.behind_each(one) is not None for one in reading.spans)
-    one = any(reading.tokens[span.start - 1] in PER - EACH for span in cells)
+    one = any(reading.tokens[span.start - 1] in ONE_OF for span in cells)
     several = any(cell.position and cell.cells > 1 for span in cells for cell in span.cells)
     if not length or not named or one or not (several or grouped):
         return False

@@ -26,8 +26,8 @@ from cairn.query.table_words import (
     HIGHER,
     LOWER,
     NEGATIONS,
+    ONE_OF,
     PEOPLE,
-    PER,
     SOURCES,
     SPELLED,
     THAN,
@@ -240,9 +240,7 @@ class TableReading:
         ):
             at -= 1
         between = self.tokens[at + 1 : span.start]
-        whole = self.tokens[at] in BY and not (ALL_OF | (PER - EACH)).isdisjoint(
-            between
-        )  # "by all drivers", "by a driver"
+        whole = self.tokens[at] in BY and not (ALL_OF | ONE_OF).isdisjoint(between)  # "by all drivers", "by a driver"
         return at if at >= 0 and at not in self.explained and self.tokens[at] in EACH | BY and not whole else None
 
     def _is_value(self, span: WordSpan) -> bool:
