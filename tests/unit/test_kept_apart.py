@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cairn.domain.names import id_of_text
 from cairn.domain.principal import ALL_SCOPES, Caller, Principal, Scope
+from cairn.service.files import select_files
 from cairn.store.idempotency import RequestKey
 
 
@@ -25,3 +27,19 @@ def test_requests_of_two_persons_have_keys_apart() -> None:
 
     assert len({key("ada", "hr"), key("ada hr"), key("ada", "hr", scopes=ALL_SCOPES), key('ada", ["hr"]')}) == 4
     assert key("ada", "hr", "it") == key("ada", "it", "hr")
+
+
+def test_a_link_to_what_is_read_by_its_own_name_is_left_out(tmp_path: Path) -> None:
+    """It would have the readers of the link's place; one that leads elsewhere is what stands there."""
+    folder, elsewhere = tmp_path / "docs", tmp_path / "elsewhere.md"
+    for place in (folder / "hr", folder / "open"):
+        place.mkdir(parents=True)
+    (folder / "hr" / "pay.md").write_text("Mallory earns 9104.")
+    elsewhere.write_text("The cafeteria opens at eight.")
+    (folder / "open" / "pay.md").symlink_to("../hr/pay.md")
+    (folder / "open" / "cafeteria.md").symlink_to(elsewhere)
+    selection = select_files([folder])
+    assert [one.external_id for one in selection.files] == ["docs/hr/pay.md", "docs/open/cafeteria.md"]
+    assert [(Path(one.path).name, one.reason) for one in selection.skipped] == [
+        ("pay.md", "a link to what is read by its own name")
+    ]
