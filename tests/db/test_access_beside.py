@@ -263,6 +263,14 @@ async def test_a_restricted_document_is_counted_on_no_key_of_who_may_not_read_it
 # --- names, links, files that come back --------------------------------------------------------------------------------------
 
 
+async def test_a_rule_that_is_there_is_not_replaced_by_a_list_that_waits(letters: Services) -> None:
+    await set_folder_access(letters, "staff", "pay.md", ["group:board"])
+    async with letters.database.transaction(letters.principal, readonly=True) as connection:
+        gone = await connection.fetchval("SELECT id FROM rag.documents WHERE external_id = 'pay.md'")
+    await delete_document(letters, "staff", gone, may_return=True)
+    assert [list(one.access) for one in await list_access_rules(letters, "staff")] == [["group:board"]]
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -27,5 +27,7 @@ async def remove_document(
         detail = {"collection": collection, **marked}
         await audit.record(connection, principal, "document.delete", str(document_id), detail)
     if removed and may_return and readers is not None and readers.own:
-        await access_rules.keep_for_name(connection, principal, collection_id, readers.external_id, readers.access)
+        await access_rules.keep_for_name(
+            connection, principal, collection_id, collection, readers.external_id, readers.access
+        )
     return removed

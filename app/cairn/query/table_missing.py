@@ -16,7 +16,7 @@ _NO: Final = ("no", "n", "false", "nein", "falsch", "non", "faux", "falso")
 
 
 def read_missing(reading: TableReading) -> None:
-    """None where something else is denied than what one column of dates, or of yes and no, says."""
+    """Nothing is read where something else is denied than what one column of dates, or of yes and no, says."""
     denied = [at for at, token in enumerate(reading.tokens) if token in NEGATIONS and at not in reading.explained]
     head = reading.header_after(reading.after_idle(denied[0] + 1)) if denied else None
     if head is None or len(head.headers) != 1:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import structlog
+
 from cairn.db.queries import load_queries
 from cairn.domain.access import MOST_RULES, AccessRule, check_access, check_prefix
 from cairn.domain.document import Collection
@@ -16,6 +18,7 @@ from cairn.store import audit
 from cairn.store.documents import require_access_lists
 
 SQL = load_queries("access_rules")
+log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +61,18 @@ async def set_folder_access(
 
 
 async def keep_for_name(
-    connection: Any, principal: Principal, collection_id: UUID, external_id: str, access: Sequence[str]
+    connection: Any, principal: Principal, collection_id: UUID, collection: str, external_id: str, access: Sequence[str]
 ) -> None:
-    """A document that is no more had this list: whatever is called so again has it, too, unless there are as many rules as there
-    may be."""
-    if await connection.fetchval(SQL["count"], principal.tenant_id, collection_id) < MOST_RULES:
-        await connection.execute(SQL["set"], collection_id, external_id, list(access))
+    """A document that is no more had this list: whatever is called so again has it, too. A rule that is there stays as it is;
+    where there are as many as there may be, that is said in the log."""
+    if await connection.fetchval(SQL["is_there"], principal.tenant_id, collection_id, external_id):
+        return
+    if await connection.fetchval(SQL["count"], principal.tenant_id, collection_id) >= MOST_RULES:
+        log.warning("access.list_not_kept", collection=str(collection_id), rules=MOST_RULES)
+        return
+    await connection.execute(SQL["set"], collection_id, external_id, list(access))
+    detail = {"folder": external_id, "access": list(access), "documents": 0}
+    await audit.record(connection, principal, "collection.access", collection, detail)
 
 
 async def follow_rules(connection: Any, collection_id: UUID, prefix: str) -> Followed:

@@ -25,9 +25,8 @@ class RequestKey:
 
     @property
     def arguments(self) -> tuple[int, str, str]:
-        caller = (
-            self.principal.caller
-        )  # what was answered to somebody with other groups or rights is not answered again
+        # what was answered to somebody with other groups or rights is not answered again
+        caller = self.principal.caller
         named = json.dumps([caller.id, sorted(caller.groups), *(["*"] if caller.reads_all else [])])
         return self.principal.tenant_id, named, self.key
 

@@ -73,6 +73,8 @@ async def test_a_sheet_is_computed_over_by_its_index(connection: Any) -> None:
     assert [(row["ordinal"], row["rows"]) for row in near] == [(0, ROWS)]
     named = await connection.fetch(SQL["named"], tenant, sheet, 0, ["team 3", "c4", "nothing"], [], ["ltd"], [1])
     assert [(row["position"], row["cells"]) for row in named] == [(1, sum(n % 7 == 3 for n in range(1, ROWS + 1)))]
+    beside = await connection.fetch(SQL["mentions"], tenant, sheet, 0, [1, 1], ["team", "team 3"])
+    assert {row["key"] for row in beside} == {f"team {n}" for n in range(7)}, "and none of the name itself"
     found = await connection.fetchrow(
         SQL["of_rows"], tenant, sheet, 0, 4, [1], ["team 3"], [1], None, "more", Decimal(5000), None, 5, "highest", None, False,
         4, None, False, None, [4], [None], [Decimal(9000)], False, False,
