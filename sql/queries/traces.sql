@@ -19,6 +19,14 @@ WHERE tenant_id = $1 AND outcome = 'running' AND (plan ->> 'alive_until')::float
 SELECT leg, passage_ids, chunk_ids, scores, shares, fates
 FROM rag.run_legs WHERE tenant_id = $1 AND run_id = $2 ORDER BY leg
 
+-- name: gone
+-- Of what a run found, what is no longer there, where something may be withheld from the caller: whether he might have read it is
+-- known of nothing that is gone, and a trace may be written after it went.
+SELECT DISTINCT found.id
+FROM rag.run_legs l CROSS JOIN LATERAL unnest(l.passage_ids) AS found (id)
+WHERE l.tenant_id = $1 AND l.run_id = $2 AND (SELECT rag.withholds())
+  AND NOT EXISTS (SELECT 1 FROM rag.passages p WHERE p.tenant_id = $1 AND p.id = found.id)
+
 -- name: page
 -- Newest first. $2: search or query, $3: the outcome, $4: words of the question in any case, $5: no older than so many days,
 -- $6 and $7: when the last run of the page before began, and its id; null for all. $9: what a lost run is told to have failed by.

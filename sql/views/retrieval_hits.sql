@@ -28,7 +28,9 @@ CROSS JOIN LATERAL unnest(l.passage_ids, l.chunk_ids, l.scores, l.shares)
     WITH ORDINALITY AS hit (passage_id, chunk_id, score, share, rank)
 CROSS JOIN LATERAL (SELECT array_position(f.passage_ids, hit.passage_id) AS in_fused) AS place
 LEFT JOIN rag.passages AS p ON p.tenant_id = l.tenant_id AND p.id = hit.passage_id
-LEFT JOIN rag.documents AS d ON d.tenant_id = p.tenant_id AND d.id = p.document_id;
+LEFT JOIN rag.documents AS d ON d.tenant_id = p.tenant_id AND d.id = p.document_id
+-- whether others may know of what is gone is not known, where something is restricted
+WHERE p.id IS NOT NULL OR NOT (SELECT rag.restricts());
 
 COMMENT ON VIEW analyst.retrieval_hits IS
     'Candidates of every run, one row per run, leg and candidate: how each leg ranked it and why it was kept or dropped.';
@@ -42,7 +44,7 @@ COMMENT ON COLUMN analyst.retrieval_hits.fusion_share IS 'What the leg added to 
 COMMENT ON COLUMN analyst.retrieval_hits.rerank_score IS 'Score given by the reranker; null where it did not see the passage.';
 COMMENT ON COLUMN analyst.retrieval_hits.fate IS 'kept (it is in the result), or why not: below top_k, below top_k after reranking, same document. Equal in all legs of a search; for merged, of the run, where it may also be: not relevant (grading).';
 COMMENT ON COLUMN analyst.retrieval_hits.fused_rank IS 'Place in the fused list, before reranking, counted from 1.';
-COMMENT ON COLUMN analyst.retrieval_hits.passage_id IS 'The passage (analyst.passages); it may be gone by now.';
+COMMENT ON COLUMN analyst.retrieval_hits.passage_id IS 'The passage (analyst.passages); it may be gone by now, where nothing of any tenant is restricted: else such are left out.';
 COMMENT ON COLUMN analyst.retrieval_hits.chunk_id IS 'The chunk of the passage that the vector leg found (analyst.chunks); null in the other legs.';
 COMMENT ON COLUMN analyst.retrieval_hits.document_id IS 'The document; null when the passage is gone.';
 COMMENT ON COLUMN analyst.retrieval_hits.external_id IS 'The caller''s identity of the document; null when the passage is gone.';

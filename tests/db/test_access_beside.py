@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import asyncpg
 import pytest
 import pytest_asyncio
 
@@ -21,7 +22,7 @@ from cairn.service.evaluation import list_runs
 from cairn.service.jobs import list_jobs
 from cairn.service.keys import create_key
 from cairn.service.search import get_trace
-from cairn.store import communities
+from cairn.store import communities, traces
 from cairn.wiring import Services
 from tests.db.extracting import MILL, TIN, Extracting, settings
 from tests.db.test_access_lists import as_caller, source
@@ -358,3 +359,40 @@ async def test_that_a_restricted_document_was_deleted_is_for_who_reads_all(lette
     assert await count(letters, told) == 2
     async with letters.database.transaction(as_caller(letters).principal, readonly=True) as connection:
         assert await connection.fetchval(f"SELECT count(*) FROM rag.{told}") == 1
+
+
+# --- traces that are written late ----------------------------------------------------------------------------------------------
+
+
+async def test_a_trace_written_after_its_passages_went_names_none_of_them(letters: Services) -> None:
+    """Passages of a document that is restricted by then: nothing says so any more when the trace is stored."""
+    nobody = as_caller(letters)
+    found = await find(nobody, QUERY)
+    trace = await get_trace(nobody, found.trace_id)
+    gone = {one.passage_id for one in found.passages}
+    await index_now(
+        letters, "test", [source("open.md", "The house is closed.", ("group:hr",)), source("new.md", QUERY, None)]
+    )
+    there = (await find(nobody, QUERY)).passages[0].passage_id
+    late = new_id()
+    async with letters.database.transaction(letters.principal) as connection:
+        legs = [
+            replace(leg, passage_ids=(*leg.passage_ids, there), scores=(*leg.scores, 0.1),
+                    chunk_ids=(*leg.chunk_ids, None), shares=(*leg.shares, 0.1), fates=("kept", "below top_k"))
+            for leg in trace.legs
+        ]  # fmt: skip
+        await traces.insert(connection, [replace(trace, id=late, legs=tuple(legs))])
+    told, whole = await get_trace(nobody, late), await get_trace(letters, late)
+    assert gone
+    assert {one for leg in whole.legs for one in leg.passage_ids} == {*gone, there}
+    for leg in told.legs:
+        assert [*leg.passage_ids] == [there]
+        assert len(leg.scores) == 1
+        if leg.fates:
+            assert [*leg.fates] == ["below top_k"]
+    owner = await asyncpg.connect(letters.owner_dsn)
+    try:
+        rows = await owner.fetch("SELECT passage_id FROM analyst.retrieval_hits WHERE run_id = $1", late)
+    finally:
+        await owner.close()
+    assert {row["passage_id"] for row in rows} == {there}

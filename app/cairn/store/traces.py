@@ -6,8 +6,9 @@ import asyncio
 import contextlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
+from itertools import compress
 from typing import Any
 from uuid import UUID
 
@@ -27,6 +28,7 @@ SQL = load_queries("traces")
 ALIVE_SECONDS = 30.0
 """How long a run is taken to be under way after it was last traced so; it is traced more often than that."""
 _RUN_COLUMNS = tuple(field.name for field in fields(RunTrace) if field.name not in ("tenant_id", "legs"))
+LEG_LISTS = tuple(field.name for field in fields(LegTrace) if field.name != "leg")
 LOST = f"{RunLostError.code}: the process that ran it is gone; this is how far it had come"
 log = structlog.get_logger(__name__)
 
@@ -136,15 +138,25 @@ def _told(fates: Sequence[str]) -> Sequence[str]:
 
 
 async def get(connection: Any, principal: Principal, run_id: UUID, *, as_it_ended: bool = False) -> RunTrace | None:
-    """`as_it_ended`: without what documents became since."""
+    """Candidates that are gone are left out for those from whom something may be withheld. `as_it_ended`: without what
+    documents became since."""
     row = await connection.fetchrow(SQL["get"], principal.tenant_id, run_id, LOST)
     if row is None:
         return None
     legs = await connection.fetch(SQL["legs"], principal.tenant_id, run_id)
+    gone = {row["id"] for row in await connection.fetch(SQL["gone"], principal.tenant_id, run_id)}
     values: dict[str, Any] = _values(row)
     if not as_it_ended:
         values["answer"] = await _with_changes(connection, principal, values["answer"])
-    return RunTrace(**values, legs=tuple(_leg(**_values(leg)) for leg in legs))
+    return RunTrace(**values, legs=tuple(_without(gone, _leg(**_values(leg))) for leg in legs))
+
+
+def _without(gone: set[UUID], leg: LegTrace) -> LegTrace:
+    if gone.isdisjoint(leg.passage_ids):
+        return leg
+    kept = [passage not in gone for passage in leg.passage_ids]
+    lists = {name: tuple(compress(getattr(leg, name), kept)) for name in LEG_LISTS}
+    return replace(leg, **lists)
 
 
 def _leg(*, leg: str, passage_ids: Sequence[UUID], fates: tuple[str, ...], **lists: Any) -> LegTrace:
