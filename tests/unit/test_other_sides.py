@@ -16,6 +16,7 @@ from cairn.answer.other_sides import (
     may_deny,
     supposes,
     with_named_section_first,
+    with_named_system_first,
 )
 from tests.unit.test_extract import ask, passage
 
@@ -34,6 +35,7 @@ DENIED = "# Limits\n\nThese segments of a version are not supported when updatin
         "Quels frais ne sont pas remboursés ?",
         "¿Qué gastos no se reembolsan?",
         "Quali spese non sono rimborsate?",
+        "Which keys, if any, are not used?",
     ],
 )
 def test_a_question_for_what_is_not_so_is_told(question: str) -> None:
@@ -49,13 +51,32 @@ def test_a_question_for_what_is_not_so_is_told(question: str) -> None:
         "Can I not apply?",
         "In the end which cases are not covered?",  # the fourth word asks
         "What not only is blue?",
+        "Which port is used if I set nothing?",
+        "How large can a file be, if I don't change anything?",
+        "Wie viele Sicherungen hebt es auf, wenn ich nichts einstelle?",
+        "Quel port est utilisé si rien n’est réglé ?",
+        "¿Qué puerto usa si no indico nada?",
+        "Quale porta usa se non imposto nulla?",
     ],
 )
 def test_other_questions_are_not(question: str) -> None:
     assert not asks_what_is_not(question, read_asked(question))
 
 
-@pytest.mark.parametrize("text", ["It is not done.", "All except dogs.", "Ausgenommen sind Hunde.", "Sauf les chiens."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It is not done.",
+        "All except dogs.",
+        "Ausgenommen sind Hunde.",
+        "Sauf les chiens.",
+        "We stopped making them.",
+        "Das wurde entfernt.",
+        "C’est supprimé.",
+        "Dejó de hacerse.",
+        "È stato rimosso.",
+    ],
+)
 def test_what_is_left_out_may_be_said_without_not(text: str) -> None:
     assert may_deny(text)
 
@@ -134,6 +155,31 @@ def test_what_stands_below_a_name_that_is_asked_for_comes_first(
     scores = np.array([0.0 if f"Turns {best}" in one.text else -behind for one in found])
     order = [int(at) for at in np.argsort(-scores, kind="stable")]
     assert f"Turns {first}" in found[with_named_section_first(order, found, scores, question, 2 * NEAR)[0]].text
+
+
+SYSTEMS = (
+    "# Size\n\n## Windows\n\nUse the display settings of the system.\n\n## Linux\n\nUse the variable of the environment.\n\n"
+    "## All systems\n\nUse the zoom of the program.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "best", "behind", "first"),
+    [
+        ("How do I make it bigger under linux?", "display", 1.3, "variable"),
+        ("How do I make it bigger on Ubuntu?", "display", 1.3, "variable"),
+        ("How do I make it bigger on Ubuntu?", "display", 1.5, "display"),  # too far behind
+        ("How do I make it bigger on Ubuntu?", "zoom", 1.3, "zoom"),
+        ("How do I make it bigger?", "display", 1.3, "display"),
+    ],
+)
+def test_what_is_of_the_system_that_is_asked_about_comes_first(
+    question: str, best: str, behind: float, first: str
+) -> None:
+    found = candidates([passage(SYSTEMS)])
+    scores = np.array([0.0 if best in one.text else -behind - ("zoom" in one.text) / 2 for one in found])
+    order = [int(at) for at in np.argsort(-scores, kind="stable")]
+    assert first in found[with_named_system_first(order, found, scores, question, 2 * NEAR)[0]].text
 
 
 @pytest.mark.parametrize(

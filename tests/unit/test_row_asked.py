@@ -40,6 +40,12 @@ STAFF = """
 | Rich Young | Health Centre | 1250 | 12 | 140 | 6 | Karl Voss |
 | April Jones | Seefeld | 980 | 100 | 155 | 4 | Ina Berg |
 """
+LINES = """
+| Línea | Recorrido | Longitud (km) |
+| --- | --- | --- |
+| L4 | Ayuntamiento – Aeropuerto | 17,3 |
+| L5 | Estación – Playa Larga | 14,9 |
+"""
 BANDS = """
 | Service | Leave |
 | --- | --- |
@@ -102,6 +108,10 @@ def test_one_of_many_rows_is_a_part_of_what_is_asked_for(question: str, label: s
         ("How many patients per nurse does April Jones have?", "April Jones", STAFF),
         ("What do two visits of April Jones cost?", "April Jones", STAFF),
         ("How many tours did Rich Young drive?", "Rich Young", STAFF),
+        ("¿Cuál es la línea más larga?", "L5", LINES),
+        ("Who waits longer, April Jones or Rich Young?", "April Jones", STAFF),
+        ("Whose wait is longer than Karl Voss drives?", "April Jones", STAFF),
+        ("Um wie viel war der Besuch von Art House höher als der von Salt Mine?", "Salt Mine", MUSEUMS),
     ],
 )
 def test_a_row_with_a_word_of_the_question_is_no_answer(question: str, label: str, text: str) -> None:
@@ -129,6 +139,8 @@ def test_a_row_with_a_word_of_the_question_is_no_answer(question: str, label: st
         ("How many days of leave are there for more than 5 years?", "5 years or more", BANDS),
         ("How many days of leave are there for more than 2 years?", "2 to 4 years", BANDS),
         ("What are the basic earnings per share in 2019?", "Basic", STATEMENT),
+        ("Are there more than five museums like Art House in Graz?", "Art House", MUSEUMS),
+        ("What is the price of gas longer in use?", "Gas", PRICES),
     ],
 )
 def test_what_a_row_says_itself_is_looked_up(question: str, label: str, text: str) -> None:

@@ -226,6 +226,17 @@ def test_tabs_and_notes_of_hugo_and_jekyll() -> None:
     ]  # fmt: skip
 
 
+def test_what_stands_between_a_shortcode_with_a_title_and_its_end_is_called_so() -> None:
+    text = plain_markup(
+        '{{% faq "May I sell it?" %}}\nYes.\n{{% /faq %}}\n\n{{< alert title="Mind" >}}\nHot.\n{{< /alert >}}\n\n'
+        '{{< notice note "A title" >}}\nLoud.\n{{< /notice >}}\n\n{{< figure title="Mill" >}}\n\nEnd.\n\n'
+        '{{< highlight html "linenos=table" >}}\nx = 1\n{{< /highlight >}}\n'
+    )
+    assert [line for line in text.split("\n") if line.strip()] == [
+        "**May I sell it?**", "Yes.", "**Mind**", "Hot.", "Note: Loud.", "End.", "x = 1",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("text", "read"),
     [

@@ -15,14 +15,15 @@ from cairn.answer.candidates import Candidate
 from cairn.answer.evidence import Measured
 from cairn.answer.missing import mentioned, named_identifiers
 from cairn.language.identify import by_words
-from cairn.language.lexicon import any_of, languages
+from cairn.language.lexicon import any_of, language, languages
 from cairn.language.linear import bounded
-from cairn.language.text import fold_line
+from cairn.language.text import fold, fold_line
 
 _WORD: Final = re.compile(r"\w+")
 _ASKING: Final = {
     one.code: one.questions.words - one.questions.first_only - one.questions.yes_no for one in languages()
 }
+_CONDITIONS: Final = frozenset(word for one in languages() for word in one.asked.conditions)
 _NO_NEGATION: Final = frozenset(pair for one in languages() for pair in one.claims.no_negation)
 _LEAVES_OUT: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.leaves_out)})(?!\w)", re.IGNORECASE)
 _SUPPOSES: Final = bounded(rf"(?<!\w){any_of(lambda one: one.asked.supposes)}(?!\w)", re.IGNORECASE)
@@ -36,13 +37,23 @@ OPENING: Final = 3  # measured: tests/unit/test_other_sides.py
 
 
 def asks_what_is_not(question: str, asked: Asked) -> bool:
-    """Whether things are asked for of which something is denied; neither a way nor a reason ("Why can I not ...?")."""
+    """Whether things are asked for of which something is denied; neither a way nor a reason ("Why can I not ...?"), and not what
+    is so where something else is not: "which port, if I set nothing"."""
     words = _WORD.findall(fold_line(question))
     if asked.reason or asked.way or _NO_NEGATION & {*pairwise(words)}:
         return False
     code = by_words(question)
     asking = any(not one.isdisjoint(words[:OPENING]) for spoken, one in _ASKING.items() if code in (None, spoken))
-    return asking and denies(question, code)
+    return asking and denies(_before_condition(question, code), code)
+
+
+def _before_condition(question: str, code: str | None) -> str:
+    """Without the clause that begins with "if", wherever it does not begin the question, up to a comma."""
+    conditions = _CONDITIONS if code is None else language(code).asked.conditions
+    for word in _WORD.finditer(question):
+        if word.start() and fold(word[0]) in conditions:
+            return question[: word.start()] + question[word.end() :].partition(",")[2]
+    return question
 
 
 def may_deny(text: str) -> bool:
@@ -85,6 +96,31 @@ def with_named_section_first(
             fits = [mentioned(name, one) for one in above]
             return with_fitting_first(order, scores, fits, near)
     return list(order)
+
+
+def with_named_system_first(
+    order: Sequence[int], found: Sequence[Candidate], scores: Measured, question: str, near: float
+) -> list[int]:
+    """Where the question names an operating system, and the best place is of other ones alone, the first one first that is of
+    it or of none, and is nearly as good: "on Linux" is not answered by what is done on Windows."""
+    if not (named := _systems_in(question)):
+        return list(order)
+    systems = [_systems_in(found[at].in_context) for at in order]
+    return with_fitting_first(order, scores, [not one or not named.isdisjoint(one) for one in systems], near)
+
+
+def _systems_in(text: str) -> frozenset[str]:
+    return frozenset(_SYSTEMS[word] for word in _WORD.findall(text.lower()) if word in _SYSTEMS)
+
+
+_SYSTEMS: Final = {
+    name: group[0] for group in (
+        ("windows",), ("linux", "ubuntu", "debian", "fedora", "arch"), ("macos", "mac", "osx", "macs"), ("android",),
+        ("ios", "iphone", "ipad"), ("freebsd",),
+    )
+    for name in group
+}  # fmt: skip
+"""Operating systems, and others of the same kind."""
 
 
 def with_fitting_first(order: Sequence[int], scores: Measured, fits: Sequence[bool], near: float) -> list[int]:

@@ -41,17 +41,20 @@ def is_one_of_many(terms: QuestionTerms, best: Candidate) -> bool:
     row = {*tokens_of(f"{above} {best.text}")}
     explains = asked.definition and not (asked.number or asked.money)  # "What does SLA mean?"
     told = row.union(tokens_of(best.path))
+    if _compares_another(spoken, said, told, terms, best.cells):
+        return True
     if asked.person:
         return bool(_beyond(spoken, said, ("superlatives",), told))  # "Who is the youngest?"
     if _asks_several(spoken, said, told) or _is_yardstick(spoken, said, told, best):
         return True
     adding = {fold(word) for words in _phrases(spoken, "sum") for word in words}
+    choosing = {word for start, end in _places_of_best(spoken, said, told) for word in said[start:end]}
     return (
         bool(_beyond(spoken, said, _JOINING[explains:], told))
         or _leaves_out(spoken, said, told)
         or _divides(spoken, said, best)
         or ("count" in _beyond(spoken, said, ("count",), told) and _holds_no_number(terms, best.cells))
-        or (bool(_beyond(spoken, said, _CHOOSING, told)) and _is_like_another(terms, best.cells, adding))
+        or (bool(_beyond(spoken, said, _CHOOSING, told)) and _is_like_another(terms, best.cells, adding, choosing))
         or _is_other_total(terms, best, adding)
     )
 
@@ -69,9 +72,39 @@ def _places(spoken: Language, said: Sequence[str], name: str, told: set[str]) ->
                 yield at, at + len(words)
 
 
+def _places_of_best(spoken: Language, said: Sequence[str], told: set[str]) -> Iterator[tuple[int, int]]:
+    for name in _BEST:
+        yield from _places(spoken, said, name, told)
+
+
+def _compares_another(
+    spoken: Language, said: Sequence[str], told: set[str], terms: QuestionTerms, cells: TableRow
+) -> bool:
+    """Whether another row is named with this one, and it is asked which has more: "Who pays more, Strand or Menon?"."""
+    arithmetic = spoken.arithmetic
+    alone = (words[:-1] for words in _phrases(spoken, "comparatives") if words[-1] in arithmetic.than)
+    asked = not (arithmetic.higher | arithmetic.lower).isdisjoint({*said} - told) or any(
+        told.isdisjoint(words) and _stands(said, words) for words in alone
+    )
+    ours = {*words_of(" ".join(cells.row.cells))}
+    return asked and any(
+        _is_named(terms, cell, ours) for row in cells.table.rows if row is not cells.row for cell in row.cells
+    )
+
+
+def _stands(said: Sequence[str], words: tuple[str, ...]) -> bool:
+    return any(tuple(said[at : at + len(words)]) == words for at in range(len(said) - len(words) + 1))
+
+
+def _is_named(terms: QuestionTerms, cell: str, ours: set[str]) -> bool:
+    """Whether the question has all words of a cell, and the row that was found none of them."""
+    words = {*words_of(cell)}
+    return bool(words) and words.isdisjoint(ours) and words <= terms.matches.keys() and not _has_digit([cell])
+
+
 def _asks_several(spoken: Language, said: Sequence[str], told: set[str]) -> bool:
     """ "The two most visited", "which two have the most", "top 3"."""
-    best = [at - 1 for name in _BEST for at, _ in _places(spoken, said, name, told)]
+    best = [at - 1 for at, _ in _places_of_best(spoken, said, told)]
     behind = [end for name in ("top", "bottom") for _, end in _places(spoken, said, name, told)]
     behind += [end for _, end in _places(spoken, said, "listing", set()) if best]
     return any(0 <= at < len(said) and _is_several(spoken, said[at]) for at in (*best, *behind))
@@ -178,25 +211,27 @@ def _phrases(spoken: Language, name: str) -> Iterable[tuple[str, ...]]:
     return map(_words, getattr(spoken.arithmetic, name))
 
 
-def _is_like_another(terms: QuestionTerms, cells: TableRow, adding: set[str]) -> bool:
+def _is_like_another(terms: QuestionTerms, cells: TableRow, adding: set[str], choosing: set[str]) -> bool:
     """Whether another row has all that this one has of the question, with a label that says no more besides; or the question
-    names another one, too: "from January to March". `adding`: words that name none."""
+    names another one, too: "from January to March". `adding`: words that name none; `choosing`: that
+    say which is wanted, "the longest", and are none of the row's, "Long Beach"."""
     rows = cells.table.header[0] if cells.table.header else ""  # "Which is the most visited museum?", of "Rail Museum"
-    ours, label = _agreement(terms, cells.row, rows)
+    ours, label = _agreement(terms, cells.row, rows, choosing)
     for row in cells.table.rows:
         if row is cells.row or row.is_group:
             continue
-        held, called = _agreement(terms, row, rows)
+        held, called = _agreement(terms, row, rows, choosing)
         named = called == 1 and bool((terms.held({*words_of(row.label)} - adding) > ours).any())
         if named or (bool((held >= ours).all()) and called >= label):
             return True
     return False
 
 
-def _agreement(terms: QuestionTerms, row: Row, rows: str) -> tuple[Measured, float]:
+def _agreement(terms: QuestionTerms, row: Row, rows: str, choosing: set[str]) -> tuple[Measured, float]:
     """How far a row has each word of the question, and how much of its label the question has; without what all `rows` are
     called."""
     common = {*words_of(rows)}
     label = [word for word in words_of(row.label) if word not in common]
     called = sum(word in terms.matches for word in label) / max(len(label), 1)
-    return terms.held(words_of(" ".join((row.group, *row.cells)))) * (terms.held(common) < 1), called
+    words = {*words_of(" ".join((row.group, *row.cells)))} - choosing
+    return terms.held(words) * (terms.held(common) < 1), called

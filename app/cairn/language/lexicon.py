@@ -545,6 +545,8 @@ class AskedKinds(_Section):
     """How a definition of `{}` is asked for."""
     announces: Patterns = ()
     """Words of a sentence that says that what it speaks of stands behind it: "the following", "below"."""
+    conditions: Words = NONE
+    """Begin a clause that says when something is asked about: "if I set nothing"."""
     leaves_out: Patterns = ()
     """Words that say without a negation that something is not so, is not meant or is left out: "except", "forbidden", "only"."""
     supposes: Patterns = ()
@@ -663,6 +665,8 @@ class Arithmetic(_Section):
     """Of these what some rows have and others not: "how many did they win" counts no rows."""
     one_of: Words = NONE
     """Before the name of a kind of which one is meant: "how much does a cook earn"."""
+    being: Words = NONE
+    """Between "what" and several things: "what are the three tallest"."""
     wages: Words = NONE
     """Headers of what each person gets, whose sum over several is not meant by "how much do cooks earn"."""
     living: Words = NONE

@@ -13,6 +13,7 @@ from cairn.query.table_limits import find_dates, is_all_said, is_rival, is_thing
 from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_time import ARTICLES
 from cairn.query.table_words import (
+    BEING,
     BESIDE,
     BORN,
     BOUND,
@@ -511,10 +512,13 @@ def _number_of_rows(reading: TableReading, best: WordSpan) -> int | None:
 
 
 def _stands_before_rows(reading: TableReading, at: int) -> bool:
-    """ "The two schools with the fewest teachers", "youngest three members"; not "which of the three schools"."""
+    """ "The two schools with the fewest teachers", "what are the two schools", "youngest three members"; not "which of the three
+    schools"."""
     before = at - 1
     while before >= 0 and reading.tokens[before] in ARTICLES:
         before -= 1
+    if before >= 0 and reading.tokens[before] in BEING and any(one.end == before for one in reading.phrases("listing")):
+        before = -1
     best = any(one.end == at for one in reading.phrases("highest", "lowest", "superlative"))
     after = next((one for one in reading.spans if one.start == at + 1), None)
     rows = after is not None and after.headers == {0} and not after.cells and reading.calls_rows

@@ -203,6 +203,7 @@ DOING: Final = _words("doing")
 ENTERING: Final = _words("entering")
 OUTCOMES: Final = _words("outcomes")
 ONE_OF: Final = _words("one_of")
+BEING: Final = _words("being")
 WAGES: Final = _words("wages")
 LIVING: Final = _words("living")
 SOME_PEOPLE: Final = _words("some_people")
@@ -626,7 +627,8 @@ def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set
                 yield WordSpan(at, at + 2, headers=joined)
                 continue
         found = (
-            frozenset(place for place, words in enumerate(headers) if any(may_mean(token, one) for one in words))
+            _headers_with(token, headers, is_word)
+            or _headers_with(token, headers, may_mean)
             or columns_counted_in(token, table)
             or _only_ratio(token, table)
         )
@@ -637,6 +639,10 @@ def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set
         if found:
             taken.add(at)
             yield WordSpan(at, at + 1, headers=found)
+
+
+def _headers_with(token: str, headers: Sequence[Iterable[str]], agrees: Callable[[str, str], bool]) -> frozenset[int]:
+    return frozenset(place for place, words in enumerate(headers) if any(agrees(token, one) for one in words))
 
 
 def _only_ratio(token: str, table: TableSketch) -> frozenset[int]:
@@ -763,7 +769,12 @@ def header_words(header: str) -> frozenset[str]:
 
 def may_mean(word: str, other: str) -> bool:
     """Whether a word of a question may stand for one of a header."""
-    return word == other or same_word(word, other) or other in _ALIKE.get(word, ()) or _is_short_plural(word, other)
+    return is_word(word, other) or other in _ALIKE.get(word, ())
+
+
+def is_word(word: str, other: str) -> bool:
+    """Whether they are one word, in any number."""
+    return word == other or same_word(word, other) or _is_short_plural(word, other)
 
 
 def _is_short_plural(word: str, other: str) -> bool:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Collection, Iterator
+from functools import cached_property
 from typing import Final
 
 from cairn.ingest.loaders import render
@@ -79,7 +80,14 @@ _SHORTCODE: Final = re.compile(
 )
 """Of Hugo and Jekyll, `{{< name ... >}}` and `{% name ... %}`, alone on a line."""
 _CALLED: Final = re.compile(r"(?:(?P<name>[\w-]{1,40})[ \t]{0,3}[=:][ \t]{0,3})?[\"'](?P<said>[^\"'\n]{1,200})[\"']")
-_TITLES: Final = ("title", "header", "name", "label", "text", "")
+_END: Final = re.compile(
+    r"^ {0,3}\{[{%][<%]?-?[ \t]{0,9}(?:/|end)[ \t]{0,9}(?P<name>[A-Za-z][\w./-]{0,60})", re.MULTILINE
+)
+_TITLES: Final = ("title", "header", "question", "summary", "name", "label", "text", "")
+_NO_TEXT: Final = frozenset(
+    {"highlight", "code", "code-block", "codeblock", "figure", "math", "katex", "mermaid", "button", "btn"}
+)
+"""Shortcodes with an end, between which there is code or a picture."""
 _LANGUAGE_NAMES: Final = """r python julia sql bash sh shell js javascript ojs observable ts typescript rust go java scala c cpp
     rcpp ruby perl stan html css yaml json haskell octave matlab powershell sas stata"""
 _LANGUAGES: Final = frozenset(_LANGUAGE_NAMES.split())
@@ -206,6 +214,11 @@ class _Blocks:
         taken, self.prose = "".join(self.prose), []
         return taken
 
+    @cached_property
+    def closed(self) -> frozenset[str]:
+        """Names of shortcodes that have an end."""
+        return frozenset(found["name"].lower() for found in _END.finditer(self.text))
+
     def _line(self) -> str:
         end = self.text.find("\n", self.at)
         return self.text[self.at :] if end < 0 else self.text[self.at : end + 1]
@@ -288,7 +301,8 @@ class _Blocks:
         return ""
 
     def _shortcode(self, line: str) -> bool:
-        """Whether a line is a shortcode alone. A tab is named by it, a note labelled; what others stand for is not known here."""
+        """Whether a line is a shortcode alone. A tab is named by it, and so is what stands between one with a title and its end,
+        such as a question and its answer; a note is labelled. What others stand for is not known here."""
         found = _SHORTCODE.match(line.rstrip("\n"))
         if found is None:
             return False
@@ -300,13 +314,16 @@ class _Blocks:
         if found["end"]:
             if self.open and self.open[-1] == f"%{name}":
                 self._close()
-        elif name in TABS or name == "tabitem":
+            return True
+        title = next((said[key] for key in _TITLES if key in said), "")
+        kinds = (name, *said.values(), *found["rest"].lower().split())
+        self.label = next((label for kind in kinds if (label := ADMONITIONS.get(kind) or _ALSO.get(kind))), "")
+        is_tab = name in TABS or name == "tabitem"
+        if is_tab or (title and not self.label and name in self.closed and name not in _NO_TEXT):
+            self.label = ""
             self.open.append(f"%{name}")
-            if title := next((said[key] for key in _TITLES if key in said), ""):
+            if title:
                 self.tabs.append((len(self.open), render.run_in(title)))
-        else:
-            kinds = (name, *said.values(), *found["rest"].lower().split())
-            self.label = next((label for kind in kinds if (label := ADMONITIONS.get(kind) or _ALSO.get(kind))), "")
         return True
 
     def _passed(self, line: str) -> str:
