@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import string
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 from typing import Final
@@ -627,7 +627,7 @@ def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set
                 yield WordSpan(at, at + 2, headers=joined)
                 continue
         found = (
-            _headers_with(token, headers, is_word)
+            _headers_called(token, headers, tokens)
             or _headers_with(token, headers, may_mean)
             or columns_counted_in(token, table)
             or _only_ratio(token, table)
