@@ -641,6 +641,14 @@ def _words_of_headers(question: ComputedQuestion, table: TableSketch, taken: set
             yield WordSpan(at, at + 1, headers=found)
 
 
+def _headers_called(token: str, headers: Sequence[Collection[str]], tokens: Sequence[str]) -> frozenset[int]:
+    """Those that have the very word, where one of them says no more than the question: of "leave", "Sick leave" is no more than
+    "Vacation"."""
+    found = _headers_with(token, headers, is_word)
+    whole = any(all(any(may_mean(one, word) for one in tokens) for word in headers[place]) for place in found)
+    return found if whole else frozenset()
+
+
 def _headers_with(token: str, headers: Sequence[Iterable[str]], agrees: Callable[[str, str], bool]) -> frozenset[int]:
     return frozenset(place for place, words in enumerate(headers) if any(agrees(token, one) for one in words))
 
