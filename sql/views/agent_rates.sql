@@ -1,9 +1,9 @@
 -- How agents went about their questions: one row per day and strategy, out of the traces of answered runs that took steps or
 -- passes. A mean is over the runs that have such a thing; null where none has.
 CREATE OR REPLACE VIEW analyst.agent_rates AS
-SELECT t.name AS tenant,
+SELECT t.name || '' AS tenant,
        (r.started_at AT TIME ZONE 'UTC')::date AS day,
-       r.strategy,
+       r.strategy || '' AS strategy,
        count(*) AS runs,
        avg((r.plan -> 'cgrag' ->> 'passes_used')::integer)::double precision AS avg_passes,
        avg(jsonb_array_length(r.plan -> 'cgrag' -> 'gaps_identified'))::double precision AS avg_gaps,

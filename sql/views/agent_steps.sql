@@ -1,9 +1,9 @@
 -- What agents did: one row per step and tool.
 CREATE OR REPLACE VIEW analyst.agent_steps AS
-SELECT t.name AS tenant,
+SELECT t.name || '' AS tenant,
        r.id AS run_id,
        r.started_at,
-       r.strategy,
+       r.strategy || '' AS strategy,
        (s.step ->> 'step')::integer AS step,
        s.step ->> 'thought' AS thought,
        u.tool ->> 'tool' AS tool,

@@ -1,9 +1,9 @@
 -- What correcting itself costs and yields: one row per day and strategy, out of the traces of runs that say how they went
 --. A rate is a share of runs; null where nothing counts for it.
 CREATE OR REPLACE VIEW analyst.agentic_rates AS
-SELECT t.name AS tenant,
+SELECT t.name || '' AS tenant,
        (r.started_at AT TIME ZONE 'UTC')::date AS day,
-       r.strategy,
+       r.strategy || '' AS strategy,
        count(*) AS runs,
        avg((f.hallucination_retries > 0)::integer)::double precision AS retry_rate,
        avg((f.rewrites > 0)::integer)::double precision AS rewrite_rate,

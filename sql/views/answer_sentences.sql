@@ -1,6 +1,6 @@
 -- What the check found of each sentence of an answer that a model wrote. Kept for trace.retentionDays days.
 CREATE OR REPLACE VIEW analyst.answer_sentences AS
-SELECT t.name AS tenant,
+SELECT t.name || '' AS tenant,
        r.id AS run_id,
        r.started_at,
        s.n::integer AS n,

@@ -1,11 +1,11 @@
 -- Who did what, when: one row per deed.
 CREATE OR REPLACE VIEW analyst.audit AS
-SELECT t.name AS tenant,
+SELECT t.name || '' AS tenant,
        a.occurred_at,
-       a.caller,
-       a.caller_name,
-       a.action,
-       a.target,
+       a.caller || '' AS caller,
+       a.caller_name || '' AS caller_name,
+       a.action || '' AS action,
+       a.target || '' AS target,
        a.detail,
        a.id
 FROM rag.audit_events AS a

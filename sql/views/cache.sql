@@ -1,8 +1,8 @@
 -- The retrieval cache: one row per stored result.
 CREATE OR REPLACE VIEW analyst.cache AS
-SELECT t.name AS tenant,
-       r.key,
-       r.query,
+SELECT t.name || '' AS tenant,
+       r.key || '' AS key,
+       r.query || '' AS query,
        ARRAY(SELECT c.name FROM rag.collections AS c
              WHERE c.tenant_id = r.tenant_id AND c.id = ANY (r.collection_ids) ORDER BY c.name) AS collections,
        r.epochs,

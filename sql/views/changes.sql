@@ -1,9 +1,9 @@
 -- What became of documents: one row per addition, replacement and deletion. Kept for audit.retentionDays days.
 CREATE OR REPLACE VIEW analyst.changes AS
-SELECT t.name AS tenant,
+SELECT t.name || '' AS tenant,
        h.changed_at,
-       h.kind,
-       h.collection,
+       h.kind || '' AS kind,
+       h.collection || '' AS collection,
        d.external_id || '' AS external_id,
        d.title || '' AS title,
        h.version,

@@ -1,7 +1,7 @@
 -- What is ranked by meaning: one row per chunk. analyst.similar_chunks takes their ids.
 CREATE OR REPLACE VIEW analyst.chunks AS
-SELECT t.name AS tenant,
-       c.name AS collection,
+SELECT t.name || '' AS tenant,
+       c.name || '' AS collection,
        k.document_id,
        k.passage_id,
        k.id AS chunk_id,
@@ -11,7 +11,7 @@ SELECT t.name AS tenant,
        k.char_start,
        k.char_end,
        k.token_count,
-       k.token_counter,
+       k.token_counter || '' AS token_counter,
        k.content || '' AS content
 FROM rag.chunks AS k
 JOIN rag.tenants AS t ON t.id = k.tenant_id

@@ -1,16 +1,16 @@
 -- What answers stand on: one row per citation. Kept for trace.retentionDays days.
 CREATE OR REPLACE VIEW analyst.citations AS
-SELECT t.name AS tenant,
+SELECT t.name || '' AS tenant,
        r.id AS run_id,
        r.started_at,
        (cited.it ->> 'n')::integer AS n,
-       c.name AS collection,
+       c.name || '' AS collection,
        d.external_id || '' AS external_id,
        d.title || '' AS title,
        (cited.it ->> 'page')::integer AS page,
        CASE WHEN x.version = (cited.it ->> 'version')::integer
             THEN substr(x.text, (cited.it ->> 'start')::integer + 1, (cited.it ->> 'end')::integer - (cited.it ->> 'start')::integer)
-       END AS quote,
+       END || '' AS quote,
        (cited.it ->> 'start')::integer AS char_start,
        (cited.it ->> 'end')::integer AS char_end,
        (cited.it ->> 'version')::integer AS version,

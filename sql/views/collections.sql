@@ -1,20 +1,20 @@
 -- What there is to ask: one row per collection. Counts are of what everybody in the tenant may read.
 CREATE OR REPLACE VIEW analyst.collections AS
-SELECT t.name AS tenant,
-       c.name AS collection,
+SELECT t.name || '' AS tenant,
+       c.name || '' AS collection,
        c.document_count - hidden.documents AS document_count,
        states.failed AS failed_count,
        states.waiting AS waiting_count,
        c.passage_count - hidden.passages AS passage_count,
        c.chunk_count - hidden.chunks AS chunk_count,
        c.byte_count - hidden.bytes AS byte_count,
-       m.name AS embedding_model,
+       m.name || '' AS embedding_model,
        c.calibration IS NOT NULL AS calibrated,
        c.epoch,
        c.created_at,
        states.updated_at,
        c.id AS collection_id,
-       coalesce(c.display_name, c.name) AS display_name
+       coalesce(c.display_name, c.name) || '' AS display_name
 FROM rag.collections AS c
 JOIN rag.tenants AS t ON t.id = c.tenant_id
 LEFT JOIN rag.embedding_models AS m ON m.id = c.model_id

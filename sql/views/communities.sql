@@ -1,13 +1,13 @@
 -- Groups of closely related entities, with what documents say of them. Sentences are read from their passages, so nothing
 -- of a deleted document is left.
 CREATE OR REPLACE VIEW analyst.communities AS
-SELECT t.name AS tenant,
-       c.name AS collection,
+SELECT t.name || '' AS tenant,
+       c.name || '' AS collection,
        k.id AS community_id,
        k.level,
        k.parent_id,
-       CASE WHEN k.title <> '' THEN k.title ELSE array_to_string(m.names[:3], ', ') END AS title,
-       CASE WHEN k.summary <> '' THEN k.summary ELSE array_to_string(s.sentences, ' ') END AS summary,
+       CASE WHEN k.title <> '' THEN k.title ELSE array_to_string(m.names[:3], ', ') END || '' AS title,
+       CASE WHEN k.summary <> '' THEN k.summary ELSE array_to_string(s.sentences, ' ') END || '' AS summary,
        k.summary <> '' AS written_by_model,
        m.member_count,
        m.names AS members,

@@ -1,8 +1,8 @@
 -- Who talked with the documents, when and how much: one row per conversation.
 CREATE OR REPLACE VIEW analyst.conversations AS
-SELECT t.name AS tenant,
-       s.id AS session_id,
-       s.collection,
+SELECT t.name || '' AS tenant,
+       s.id || '' AS session_id,
+       s.collection || '' AS collection,
        s.message_count,
        (SELECT count(*) FROM rag.messages AS m
         WHERE m.tenant_id = s.tenant_id AND m.session_id = s.id AND m.role = 'user' AND m.metadata ? 'outcome') AS unanswered,

@@ -1,12 +1,12 @@
 -- Things that documents speak of. An entity that was merged into another is shown as that one.
 CREATE OR REPLACE VIEW analyst.entities AS
-SELECT t.name AS tenant,
-       c.name AS collection,
+SELECT t.name || '' AS tenant,
+       c.name || '' AS collection,
        e.id AS entity_id,
-       e.name,
-       e.kind,
-       e.family,
-       e.normal,
+       e.name || '' AS name,
+       e.kind || '' AS kind,
+       e.family || '' AS family,
+       e.normal || '' AS normal,
        e.passage_count,
        n.names AS other_names,
        e.canonical_id AS stands_for,

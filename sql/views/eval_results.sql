@@ -1,13 +1,13 @@
 -- Where retrieval failed: one row per evaluation run and query. What is missing is worked out from the judgements here.
 CREATE OR REPLACE VIEW analyst.eval_results AS
-SELECT t.name AS tenant,
+SELECT t.name || '' AS tenant,
        q.run_id,
-       r.data_set,
+       r.data_set || '' AS data_set,
        r.parameters ->> 'mode' AS mode,
-       r.name,
+       r.name || '' AS name,
        r.started_at,
-       q.query_id,
-       q.query,
+       q.query_id || '' AS query_id,
+       q.query || '' AS query,
        (q.metrics ->> 'ndcg@10')::double precision AS ndcg_at_10,
        (q.metrics ->> 'recall@10')::double precision AS recall_at_10,
        (q.metrics ->> 'recall@100')::double precision AS recall_at_100,

@@ -1,9 +1,9 @@
 -- What users think of answers: one row per run that was judged.
 CREATE OR REPLACE VIEW analyst.feedback AS
-SELECT t.name AS tenant,
+SELECT t.name || '' AS tenant,
        f.run_id,
        f.run_started_at,
-       f.session_id,
+       f.session_id || '' AS session_id,
        f.rating,
        f.comment || '' AS comment,
        f.created_at,

@@ -1,12 +1,12 @@
 -- What calls of models of providers have cost: one row per key and day.
 CREATE OR REPLACE VIEW analyst.key_usage AS
-SELECT t.name AS tenant,
+SELECT t.name || '' AS tenant,
        u.key_id,
        u.day,
        u.calls,
        u.tokens,
        u.cost,
-       k.name AS key_name
+       k.name || '' AS key_name
 FROM rag.key_usage AS u
 JOIN rag.tenants AS t ON t.id = u.tenant_id
 LEFT JOIN rag.api_keys AS k ON k.tenant_id = u.tenant_id AND k.id = u.key_id;

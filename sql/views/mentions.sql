@@ -1,10 +1,10 @@
 -- Which passage mentions which entity.
 CREATE OR REPLACE VIEW analyst.mentions AS
-SELECT t.name AS tenant,
-       c.name AS collection,
-       e.name AS entity,
+SELECT t.name || '' AS tenant,
+       c.name || '' AS collection,
+       e.name || '' AS entity,
        m.name || '' AS written,
-       m.kind,
+       m.kind || '' AS kind,
        m.occurrences,
        m.confidence,
        d.external_id || '' AS external_id,

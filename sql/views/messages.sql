@@ -1,10 +1,10 @@
 -- What was said, and what each answer stood on: one row per message.
 CREATE OR REPLACE VIEW analyst.messages AS
-SELECT t.name AS tenant,
-       m.session_id,
+SELECT t.name || '' AS tenant,
+       m.session_id || '' AS session_id,
        m.position,
        m.id AS message_id,
-       m.role,
+       m.role || '' AS role,
        m.content || '' AS content,
        m.run_id,
        m.metadata -> 'sources' AS sources,

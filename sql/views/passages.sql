@@ -1,7 +1,7 @@
 -- What is ranked by words, shown and cited: one row per passage.
 CREATE OR REPLACE VIEW analyst.passages AS
-SELECT t.name AS tenant,
-       c.name AS collection,
+SELECT t.name || '' AS tenant,
+       c.name || '' AS collection,
        p.document_id,
        d.external_id || '' AS external_id,
        d.title || '' AS title,
@@ -12,7 +12,7 @@ SELECT t.name AS tenant,
        p.char_start,
        p.char_end,
        p.token_count,
-       p.regconfig COLLATE "default" AS text_search_config,
+       p.regconfig COLLATE "default" || '' AS text_search_config,
        p.content || '' AS content
 FROM rag.passages AS p
 JOIN rag.tenants AS t ON t.id = p.tenant_id

@@ -1,6 +1,6 @@
 -- What spoke for the quotation that an extracted answer begins with: one row per answer. Kept for trace.retentionDays days.
 CREATE OR REPLACE VIEW analyst.quotations AS
-SELECT t.name AS tenant,
+SELECT t.name || '' AS tenant,
        r.id AS run_id,
        r.started_at,
        (r.plan ->> 'found')::boolean AS shown,

@@ -1,9 +1,9 @@
 -- How well the vector leg finds: one row per check.
 CREATE OR REPLACE VIEW analyst.recall_checks AS
-SELECT t.name AS tenant,
-       c.name AS collection,
-       m.name AS model,
-       r.regime,
+SELECT t.name || '' AS tenant,
+       c.name || '' AS collection,
+       m.name || '' AS model,
+       r.regime || '' AS regime,
        r.k,
        r.sample,
        r.recall,

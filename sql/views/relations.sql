@@ -1,10 +1,10 @@
 -- How entities are related, a row for each passage that proves it.
 CREATE OR REPLACE VIEW analyst.relations AS
-SELECT t.name AS tenant,
-       c.name AS collection,
-       s.name AS source,
-       r.kind AS relation,
-       o.name AS target,
+SELECT t.name || '' AS tenant,
+       c.name || '' AS collection,
+       s.name || '' AS source,
+       r.kind || '' AS relation,
+       o.name || '' AS target,
        a.weight,
        r.evidence_count,
        v.strength / 1000.0 AS strength,

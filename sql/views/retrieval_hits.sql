@@ -2,7 +2,7 @@
 -- looked up in the arrays of "fused", which know its fate. A run may search several times: legs of its n-th search are stored
 -- as vector#n, lexical#n, graph#n and fused#n.
 CREATE OR REPLACE VIEW analyst.retrieval_hits AS
-SELECT t.name AS tenant,
+SELECT t.name || '' AS tenant,
        l.run_id,
        l.started_at,
        split_part(l.leg, '#', 1) AS leg,
@@ -10,7 +10,7 @@ SELECT t.name AS tenant,
        hit.score AS raw_score,
        CASE WHEN l.leg = 'merged' OR l.leg LIKE 'fused%' THEN hit.score ELSE nullif(hit.share, 'NaN') END AS fusion_share,
        nullif(f.shares[place.in_fused], 'NaN') AS rerank_score,
-       coalesce(f.fates[place.in_fused], CASE WHEN place.in_fused IS NOT NULL THEN 'below top_k' END) AS fate,
+       coalesce(f.fates[place.in_fused], CASE WHEN place.in_fused IS NOT NULL THEN 'below top_k' END) || '' AS fate,
        place.in_fused AS fused_rank,
        hit.passage_id,
        hit.chunk_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -467,8 +468,7 @@ async def test_a_plan_does_not_tell_analysts_what_restricted_documents_say(lette
     try:
         columns = await owner.fetch(
             "SELECT table_name AS view, column_name AS name FROM information_schema.columns"
-            " WHERE table_schema = 'analyst' AND data_type = 'text' AND column_name NOT IN ('tenant', 'collection')"
-            " ORDER BY 1, 2"
+            " WHERE table_schema = 'analyst' AND data_type = 'text' ORDER BY 1, 2"
         )
         stands = "SELECT array_agg(title) || array_agg(content) FROM rag.passages p JOIN rag.documents d ON d.id = p.document_id"
         assert set(hidden[:2]) <= set(await owner.fetchval(f"{stands} WHERE d.access IS NOT NULL"))
@@ -487,5 +487,53 @@ async def test_a_plan_does_not_tell_analysts_what_restricted_documents_say(lette
                         else:
                             differ.add(f"{view}.{name}")
         assert sorted(differ) == []
+    finally:
+        await owner.close()
+
+
+async def test_no_text_of_a_view_is_compared_before_row_security(letters: Services) -> None:
+    """A column of a table may be looked up in an index first, of all tenants; what is made of it is compared in the end."""
+    owner = await asyncpg.connect(letters.owner_dsn)
+    try:
+        columns = await owner.fetch(
+            "SELECT table_name, column_name FROM information_schema.columns"
+            " WHERE table_schema = 'analyst' AND data_type IN ('text', 'character varying', 'name') ORDER BY 1, 2"
+        )
+        assert {("entities", "normal"), ("documents", "tenant"), ("audit", "action")} <= {tuple(row) for row in columns}
+        early = set()
+        for view, column in columns:
+            rows = await owner.fetch(f"EXPLAIN (COSTS OFF) SELECT 1 FROM analyst.{view} WHERE {column} = 'nowhere'")
+            plan = "\n".join(row[0] for row in rows)
+            assert "'nowhere'" in plan
+            if re.search(r"[\w\"\]](?: COLLATE \"\w+\"\))? = 'nowhere'", plan):
+                early.add(f"{view}.{column}")
+        assert early == set()
+    finally:
+        await owner.close()
+
+
+async def test_printed_plans_do_not_have_what_is_withheld(letters: Services) -> None:
+    """Anybody can have plans printed (debug_print_plan), and what a function is asked about may stand in one as a constant."""
+    hr = as_caller(letters, "hr", name="eve")
+    await answered(hr, "What is the salary of Marie Dubois?", collection="staff", session_id="pay-of-marie-dubois")
+    await letters.traces.flush()
+    owner = await asyncpg.connect(letters.owner_dsn)
+    printed: list[str] = []
+    owner.add_log_listener(lambda _, message: printed.append(f"{message.message} {message.detail}"))
+    try:
+        for name, value in (
+            ("plan_cache_mode", "force_custom_plan"),
+            ("client_min_messages", "log"),
+            ("debug_print_plan", "on"),
+        ):
+            await owner.execute(f"SET {name} = {value}")
+        for view in ("conversations", "messages", "retrieval_runs", "feedback", "documents", "collections"):
+            await owner.fetch(f"SELECT count(*) FROM analyst.{view}")
+        constants = [
+            bytes(int(one) & 255 for one in found.split())
+            for found in re.findall(r"\[ ([-\d ]+) ?\]", " ".join(printed))
+        ]
+        assert len(constants) > 10
+        assert not [one for one in constants if b"pay-of-marie" in one]
     finally:
         await owner.close()
