@@ -3,7 +3,7 @@
 -- name: pending
 -- Indexed documents after $3 that are embedded without what the writer $4 wrote, or with chunks that lack it for the reason $6,
 -- which may pass. `own`: whether who has the names $7 may read it, on whose key it is counted then.
-SELECT d.id, d.version, d.title, d.media_type, d.enrichment, d.access IS NULL OR d.access && $7::text[] AS own FROM rag.documents d
+SELECT d.id, d.version, d.title, d.media_type, d.enrichment, d.access IS NULL OR d.access && $7::text[] AS own, d.access FROM rag.documents d
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.id > $3 AND d.status = 'indexed'
   AND (d.enrichment ->> 'writer' IS DISTINCT FROM $4 OR d.enrichment -> 'without' ? $6)
 ORDER BY d.id LIMIT $5

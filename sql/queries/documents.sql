@@ -52,6 +52,10 @@ SELECT found.* FROM (
 ) AS found
 ORDER BY found.external_id COLLATE "C" NULLS LAST
 
+-- name: readers_by_name
+SELECT external_id, access FROM rag.documents
+WHERE tenant_id = $1 AND collection_id = $2 AND external_id = ANY ($3::text[]) AND access IS NOT NULL
+
 -- name: access_of_passage
 SELECT d.access FROM rag.passages p JOIN rag.documents d ON d.tenant_id = p.tenant_id AND d.id = p.document_id
 WHERE p.tenant_id = $1 AND p.id = $2

@@ -62,7 +62,8 @@ WHERE c.tenant_id = $1 AND d.collection_id = $2 AND NOT EXISTS (
 
 -- name: next_missing
 -- Chunks without a vector of model $3, with what is needed to make one. $4 is the model that serves.
-SELECT c.id, c.document_id, c.char_start, c.char_end, c.headings, d.title, d.media_type, s.content_hash, d.enrichment
+SELECT c.id, c.document_id, c.char_start, c.char_end, c.headings, d.title, d.media_type, s.content_hash, d.enrichment,
+  d.access
 FROM rag.documents d JOIN rag.chunks c ON c.tenant_id = $1 AND c.document_id = d.id
 LEFT JOIN rag.embeddings s ON s.tenant_id = $1 AND s.chunk_id = c.id AND s.model_id = $4
 WHERE d.tenant_id = $1 AND d.collection_id = $2 AND NOT EXISTS (

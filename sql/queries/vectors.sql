@@ -9,14 +9,19 @@ SELECT id, name, dimensions FROM rag.embedding_models WHERE name = $1
 SELECT id, name, dimensions FROM rag.embedding_models WHERE id = ANY ($1::smallint[]) ORDER BY id
 
 -- name: reuse
--- Looked up one by one, also where the table was never analysed.
+-- Looked up one by one, also where the table was never analysed. Of documents that everybody may read, or exactly those who may read
+-- what is embedded ($4, null for everybody): that no model is asked would tell others that the text stands somewhere.
 SELECT asked.content_hash, known.embedding
 FROM unnest($3::bytea[]) AS asked (content_hash) CROSS JOIN LATERAL (
   (SELECT e.embedding FROM rag.embeddings e
-   WHERE e.tenant_id = $1 AND e.model_id = $2 AND e.content_hash = asked.content_hash LIMIT 1)
+   WHERE e.tenant_id = $1 AND e.model_id = $2 AND e.content_hash = asked.content_hash
+     AND (SELECT d.access IS NULL OR d.access = $4::text[] FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = e.document_id)
+   LIMIT 1)
   UNION ALL
   (SELECT a.embedding FROM rag.embedded_ahead a
-   WHERE a.tenant_id = $1 AND a.model_id = $2 AND a.content_hash = asked.content_hash LIMIT 1)
+   WHERE a.tenant_id = $1 AND a.model_id = $2 AND a.content_hash = asked.content_hash
+     AND (SELECT d.access IS NULL OR d.access = $4::text[] FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = a.document_id)
+   LIMIT 1)
   LIMIT 1
 ) AS known
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from functools import partial
+from threading import Thread
 from typing import Any
 
 import asyncpg
 import pytest
 import pytest_asyncio
 
-from cairn.domain.document import Rejected, Source
+from cairn.domain.document import Indexed, Rejected, Source
 from cairn.domain.document_list import DocumentFilter
 from cairn.domain.ids import new_id
 from cairn.graph.refresh import due
+from cairn.ingest.embed import embed_documents, in_use
+from cairn.ingest.loaders import load_text
 from cairn.ingest.pipeline import ingest
+from cairn.ingest.prepare import prepare
 from cairn.service.access import list_access_rules, set_folder_access
 from cairn.service.documents import delete_collection, delete_document, get_collection, index_now
 from cairn.service.editing import delete_documents
@@ -23,6 +28,7 @@ from cairn.service.jobs import list_jobs
 from cairn.service.keys import create_key
 from cairn.service.search import get_trace
 from cairn.store import communities, traces
+from cairn.store import vectors as stored
 from cairn.wiring import Services
 from tests.db.extracting import MILL, TIN, Extracting, settings
 from tests.db.test_access_lists import as_caller, source
@@ -261,6 +267,33 @@ async def test_a_restricted_document_is_counted_on_no_key_of_who_may_not_read_it
     assert counted == 2
 
 
+async def test_a_list_that_is_given_while_a_wider_one_is_indexed_stays(letters: Services) -> None:
+    """What was asked for earlier is published later."""
+    home = await get_collection(letters, "staff")
+    restricted = 0
+
+    def restrict() -> None:
+        nonlocal restricted
+        restricted += 1
+
+        async def by_somebody_else() -> None:
+            owner = await asyncpg.connect(letters.owner_dsn)
+            await owner.execute("UPDATE rag.documents SET access = '{group:board}' WHERE external_id = 'pay.md'")
+            await owner.close()
+
+        other = Thread(target=asyncio.run, args=(by_somebody_else(),))
+        other.start()
+        other.join()
+
+    again = source("pay.md", "The salary is no secret.", ())
+    target = letters.target(letters.principal, home.id)
+    assert isinstance((await ingest(letters.database, target, [again], check=restrict))[0], Indexed)
+    assert restricted
+    assert await count(letters, "documents WHERE access = '{group:board}'") == 1
+    assert isinstance((await ingest(letters.database, target, [replace(again, content=b"More.")]))[0], Indexed)
+    assert await count(letters, "documents WHERE access IS NOT NULL") == 0
+
+
 # --- names, links, files that come back --------------------------------------------------------------------------------------
 
 
@@ -396,3 +429,45 @@ async def test_a_trace_written_after_its_passages_went_names_none_of_them(letter
     finally:
         await owner.close()
     assert {row["passage_id"] for row in rows} == {there}
+
+
+# --- vectors ------------------------------------------------------------------------------------------------------------------
+
+
+async def test_the_vector_of_an_open_text_does_not_depend_on_restricted_ones(services: Services) -> None:
+    """Quantised for a batch, it would: whoever reads the score of the open text could try what the other one says."""
+    await index_now(services, "batch", [source("menu.md", "Soup.", None), source("slip.md", "Nothing.", ("group:hr",))])
+    home = await get_collection(services, "batch")
+    target = services.target(services.principal, home.id)
+    [used] = await in_use(services.database, target)
+
+    async def embedded(*sources: Source) -> list[tuple[float, ...]]:
+        ready = [
+            prepare(
+                one, load_text(one.content, one.name, target.settings.ingest), target.settings, used.embedder.tokens
+            )
+            for one in sources
+        ]
+        made = await embed_documents(services.database, services.principal, home.id, [used], ready)
+        return [tuple(each[used.model.id][0].to_list()) for each in made]
+
+    menu, other = source("menu.md", CAFETERIA, None), "The pay of Marie Dubois is 4711 euros."
+    [alone] = await embedded(menu)
+    beside, _ = await embedded(menu, source("slip.md", other, None))  # which is restricted by now
+    together, _ = await embedded(menu, source("menu2.md", other, None))
+    assert beside == alone != together
+
+
+async def test_a_vector_is_used_again_for_those_who_may_read_its_text(services: Services) -> None:
+    """That no model is asked would tell others that the text stands somewhere."""
+    text, hr, board = "The pay of Bo Carr is 4711 euros.", ("group:hr",), ("group:board",)
+    await index_now(services, "batch", [source("slip.md", text, hr), source("seen.md", CAFETERIA, None)])
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        rows = await connection.fetch(
+            "SELECT d.external_id, e.content_hash, e.model_id FROM rag.embeddings e JOIN rag.documents d ON d.id = e.document_id"
+        )
+        hashes = {row["external_id"]: bytes(row["content_hash"]) for row in rows}
+        [model] = (await stored.models(connection, [rows[0]["model_id"]])).values()
+        for readers, known in ((None, {"seen.md"}), (hr, {"seen.md", "slip.md"}), (board, {"seen.md"})):
+            found = await stored.reuse(connection, services.principal, model, [*hashes.values()], readers)
+            assert {name for name, digest in hashes.items() if digest in found} == known

@@ -15,7 +15,7 @@ from cairn.errors import ProviderError
 from cairn.ingest.model_choice import ChooseModel, Writing, peek
 from cairn.providers.protocols import Embedder, Embedders
 from cairn.settings import Settings
-from cairn.store import collections, models, vectors
+from cairn.store import collections, documents, models, vectors
 from cairn.store.session import Database
 
 GROUP_CHUNKS = 128
@@ -117,7 +117,32 @@ async def embed_documents(
     """For each document the vectors of its chunks, by model id; those of a large one are kept on the way, and it is told how far
     they are.
 
-    Raises ProviderError."""
+    Texts that different people may read are never computed together: quantised for a batch, the vector of one depends on the
+    others, and whoever may read it could try what they say (docs/adr/0160-embedded-apart.md). Raises ProviderError."""
+    names = [document.source.external_id for document in group]
+    async with database.transaction(principal, readonly=True) as connection:
+        lists = await documents.readers_by_name(connection, principal, collection_id, names)
+    readers = [lists.get(name) for name in names]
+    found: list[dict[int, list[HalfVector]]] = [{} for _ in group]
+    for each in dict.fromkeys(readers):
+        places = [at for at, one in enumerate(readers) if one == each]
+        alike = [group[at] for at in places]
+        made = await _embed_alike(database, principal, collection_id, used, alike, each, check, on_share)
+        for at, one in zip(places, made, strict=True):
+            found[at] = one
+    return found
+
+
+async def _embed_alike(
+    database: Database,
+    principal: Principal,
+    collection_id: UUID,
+    used: Sequence[ModelInUse],
+    group: Sequence[PreparedDocument],
+    readers: Sequence[str] | None,
+    check: Check | None,
+    on_share: OnShare | None,
+) -> list[dict[int, list[HalfVector]]]:
     texts = {chunk.content_hash: chunk.embed_text for document in group for chunk in document.chunks}
     large = [(document, {chunk.content_hash for chunk in document.chunks}) for document in group if is_large(document)]
 
@@ -131,7 +156,7 @@ async def embed_documents(
             if on_share:
                 await on_share(document.source.external_id, (before[model.id] + share) / len(used))
 
-    made = {one.model.id: await embed_texts(database, principal, one, texts, check, keep) for one in used}
+    made = {one.model.id: await embed_texts(database, principal, one, texts, readers, check, keep) for one in used}
     return [
         {model: [known[chunk.content_hash] for chunk in document.chunks] for model, known in made.items()}
         for document in group
@@ -143,13 +168,14 @@ async def embed_texts(
     principal: Principal,
     used: ModelInUse,
     texts: Mapping[bytes, str],
+    readers: Sequence[str] | None,
     check: Check | None = None,
     keep: Keep | None = None,
 ) -> dict[bytes, HalfVector]:
     """Vectors by the hash of the text: those the tenant already has, the others from the model, handed to `keep` as they are
-    made."""
+    made. `readers`: who may read all of the texts; None: everybody."""
     async with database.transaction(principal, readonly=True) as connection:
-        known = await vectors.reuse(connection, principal, used.model, list(texts))
+        known = await vectors.reuse(connection, principal, used.model, list(texts), readers)
     missing = [digest for digest in texts if digest not in known]
     for start in range(0, len(missing), GROUP_CHUNKS):
         if check:

@@ -141,7 +141,7 @@ async def ingest_prepared(
                     database, run.target, source, document.content_hash, document.loader_revision, run.report
                 )
                 if known and not await _reads_the_same(database, run.target, source, known, document, run.report):
-                    yield replace(item, registered=known.id)
+                    yield replace(item, registered=known)
             except DOCUMENT_ERRORS as error:
                 run.report(await _reject(database, run.target, source, error))
 
@@ -297,7 +297,7 @@ async def _load(
             return None
         if is_large(ready):  # long enough for somebody to look
             await _status(database, target, source, "embedding")
-        return Embedded(ready, {}, known.id)
+        return Embedded(ready, {}, known)
     except DOCUMENT_ERRORS as error:
         report(await _reject(database, target, source, error))
         return None
@@ -352,7 +352,7 @@ async def _reads_the_same(
         [known] = await documents.register_all(
             connection, target.principal, target.collection_id, [(source, document.content_hash)]
         )
-        _require_same(known, before.id)
+        _require_same(known, before)
         text = await documents.text(connection, target.principal, known.id)
         if text != (before.version, document.text) or known.media_type != document.media_type:
             return False
@@ -363,10 +363,10 @@ async def _reads_the_same(
     return True
 
 
-def _require_same(known: documents.KnownDocument, registered: UUID | None) -> None:
+def _require_same(known: documents.KnownDocument, registered: documents.KnownDocument | None) -> None:
     """Raises InputError where the document was deleted since it was begun: it would come back, and open to everybody. In the
     transaction that has registered it again, which goes back then."""
-    if registered is not None and known.id != registered:
+    if registered is not None and known.id != registered.id:
         raise InputError("it was deleted while it was indexed; send it again if it is to be there")
 
 
@@ -468,14 +468,15 @@ async def _publish_once(database: Database, target: Target, items: list[Embedded
     principal, prepared = target.principal, [item.document for item in items]
     async with database.transaction(principal) as connection:
         registered = await documents.register_all(
-            connection, principal, target.collection_id, [(one.source, one.content_hash) for one in prepared],
-            publishes=True,
+            connection, principal, target.collection_id, [(one.source, one.content_hash) for one in prepared]
         )  # fmt: skip
         outcomes: dict[str, Outcome] = {}
         versions, grows = [], []
         for known, item in zip(registered, items, strict=True):
             document, source = item.document, item.document.source
             _require_same(known, item.registered)
+            if item.registered is None or known.has_readers_of(item.registered):
+                await documents.take_access(connection, principal, target.collection_id, source, known)
             if is_large(document):
                 await vectors.drop_ahead(connection, principal, known.id)
             if known.is_current(document.content_hash, document.loader_revision):

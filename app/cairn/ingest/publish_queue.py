@@ -6,11 +6,11 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from uuid import UUID
 
 from pgvector import HalfVector
 
 from cairn.domain.document import PreparedDocument
+from cairn.store.documents import KnownDocument
 
 WAITING = 64
 """Embedded documents that may wait to be stored."""
@@ -21,11 +21,12 @@ collection is taken once, for some 50 ms."""
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """A document and the vectors of its chunks, by model id. `registered`: its id since it was begun; None: not yet."""
+    """A document and the vectors of its chunks, by model id. `registered`: what was known of it when it was begun;
+    None: it was not begun by itself."""
 
     document: PreparedDocument
     vectors: dict[int, list[HalfVector]]
-    registered: UUID | None = None
+    registered: KnownDocument | None = None
 
 
 @dataclass(slots=True)

@@ -28,6 +28,7 @@ from cairn.jobs.model_work import ModelWork, prompt_size
 from cairn.jobs.outcome import NotHereError
 from cairn.providers.metered import Account, learn_name
 from cairn.providers.protocols import ChatModel
+from cairn.providers.requests import metered_by
 from cairn.settings import Settings
 from cairn.store import contexts, documents
 from cairn.store.contexts import UNREAD, PlainDocument
@@ -208,13 +209,16 @@ class _Enrichment:
         }  # fmt: skip
         hashes = {chunk_id: text_hash(text) for chunk_id, text in embedded.items()}
         inputs = {hashes[chunk_id]: text for chunk_id, text in embedded.items()}
-        made = [
-            (
-                one.model.id,
-                await embed_texts(self.work.database, principal, one, inputs, self.work.context.check_cancelled),
-            )
-            for one in used
-        ]
+        with metered_by(self.work.meter(document)):
+            made = [
+                (
+                    one.model.id,
+                    await embed_texts(
+                        self.work.database, principal, one, inputs, document.access, self.work.context.check_cancelled
+                    ),
+                )
+                for one in used
+            ]
         enrichment = self._enrichment(texts, chunks, written)
         async with self.work.database.transaction(principal) as connection:
             if not await contexts.hold_document(connection, principal, document, [one.id for one in chunks]):

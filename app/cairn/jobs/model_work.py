@@ -91,14 +91,13 @@ class ModelWork:
     async def call(
         self, document: WaitingDocument, filled: Prompt, note_spend: Callable[[Spend], Awaitable[None]]
     ) -> tuple[str | None, Spend]:
-        """What the model writes, and what it cost: None where it has nothing usable to say of this text, but may of another. Of a
-        document that who ordered the job may not read it is counted on no key: the sum would tell of it.
+        """What the model writes, and what it cost: None where it has nothing usable to say of this text, but may of another.
 
         `note_spend`: stores what a call cost that failed. Raises ProviderError, and CapReachedError instead of calling.
         """
         await self._check(prompt_size(filled))
         await self.context.progress(self.tally["documents"], None, f"{self.doing} with {self.chat.name}")
-        meter = Meter(self.settings.answer.prices, self.account if document.own else None)
+        meter = self.meter(document)
         try:
             reply = await meter.chat(self.chat, self.step).complete(
                 [Message("system", filled.system), Message("user", filled.user)],
@@ -113,6 +112,11 @@ class ModelWork:
             return None, Spend()
         self.tally["answered"] += 1
         return reply.text, meter.spend
+
+    def meter(self, document: WaitingDocument) -> Meter:
+        """Of what is done for a document: of one that who ordered the job may not read nothing is counted on a key, since the sum
+        would tell of it."""
+        return Meter(self.settings.answer.prices, self.account if document.own else None)
 
     def _concerns_text(self, error: ProviderError) -> bool:
         """Whether another text may fare better: an empty reply, or a refusal by a server that has answered before."""

@@ -12,6 +12,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from pgvector import HalfVector
+
 from cairn.errors import NotFoundError
 from cairn.graph.refresh import follow
 from cairn.ingest.embed import GROUP_CHUNKS, ModelInUse, Target, embed_texts
@@ -136,12 +138,15 @@ async def _fill_batch(
         item.id: _embedded(known[item.document_id], item, sentences.get(item.id, ""), used.embedder) for item in batch
     }
     hashes = {chunk_id: text_hash(text) for chunk_id, text in texts.items()}
-    made = await embed_texts(
-        database, principal, used, {hashes[chunk_id]: text for chunk_id, text in texts.items()}, context.check_cancelled
-    )
-    if batch:
+    rows: list[tuple[UUID, bytes, HalfVector]] = []
+    readers = {item.id: item.access if item.access is None else tuple(item.access) for item in batch}
+    for each in dict.fromkeys(readers.values()):  # what different people may read is not computed together (ADR 160)
+        alike = [chunk_id for chunk_id, one in readers.items() if one == each]
+        inputs = {hashes[chunk_id]: texts[chunk_id] for chunk_id in alike}
+        made = await embed_texts(database, principal, used, inputs, each, context.check_cancelled)
+        rows += ((chunk_id, hashes[chunk_id], made[hashes[chunk_id]]) for chunk_id in alike)
+    if rows:
         async with database.transaction(principal) as connection:
-            rows = [(chunk_id, digest, made[digest]) for chunk_id, digest in hashes.items()]
             await models.add_vectors(connection, principal, model_id, rows)
     return len(batch)
 

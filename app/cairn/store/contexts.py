@@ -25,7 +25,7 @@ Written = tuple[str, str | None]
 @dataclass(frozen=True, slots=True)
 class PlainDocument:
     """A document that is embedded without the contexts that are wanted; `enrichment` has those of another writer. `own`: whether
-    who ordered the job may read it."""
+    who ordered the job may read it; `access`: who may, None for everybody."""
 
     id: UUID
     version: int
@@ -33,6 +33,7 @@ class PlainDocument:
     media_type: str
     enrichment: Mapping[str, Any] | None
     own: bool
+    access: Sequence[str] | None
 
 
 async def list_pending(

@@ -119,6 +119,10 @@ class KnownDocument:
         """Whether this content is indexed, whichever loaders read it."""
         return self.status == "indexed" and self.content_hash == content_hash
 
+    def has_readers_of(self, before: KnownDocument) -> bool:
+        """Whether nobody has given it another list since."""
+        return (self.access, self.access_from) == (before.access, before.access_from)
+
     def is_current(self, content_hash: bytes, loader_revision: int) -> bool:
         """Whether there is nothing to do for this content."""
         return self.has_content(content_hash) and self.loader_revision >= loader_revision
@@ -143,11 +147,9 @@ async def register_all(
     collection_id: UUID,
     identities: Sequence[tuple[Source, bytes]],
     status: Status = "pending",
-    *,
-    publishes: bool = False,
 ) -> list[KnownDocument]:
     """Of several at once, each another one: source and hash of the content. In the order given. Where a source says who may read
-    it, that is so from here on if it is fewer than before; others too, only where the transaction `publishes` the content."""
+    it, that is so from here on if it is fewer than before; others too, where its content is published (`take_access`)."""
     sources = [source for source, _ in identities]
     if any(source.access for source in sources):
         await require_access_lists(connection)
@@ -176,7 +178,7 @@ async def register_all(
         known = found[source.external_id]
         if source.access and known.id in ids:
             await _record_access(connection, principal, collection_id, known.id, source.access)
-        if publishes or _narrows(known.access, source.access):
+        if _narrows(known.access, source.access):
             await take_access(connection, principal, collection_id, source, known)
     return [found[source.external_id] for source in sources]
 
@@ -250,6 +252,14 @@ async def readers_of(connection: Any, principal: Principal, document_id: UUID) -
     """None where everybody in the tenant may read it, or there is none."""
     row = await connection.fetchrow(SQL["readers_of"], principal.tenant_id, document_id)
     return None if row is None else Readers(row["external_id"], row["access"], row["own"])
+
+
+async def readers_by_name(
+    connection: Any, principal: Principal, collection_id: UUID, external_ids: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Who may read these documents of a collection, by external id; those that everybody may read are not among them."""
+    rows = await connection.fetch(SQL["readers_by_name"], principal.tenant_id, collection_id, list(external_ids))
+    return {row["external_id"]: tuple(row["access"]) for row in rows}
 
 
 async def access_of_passage(connection: Any, principal: Principal, passage_id: UUID) -> Sequence[str] | None:

@@ -35,7 +35,7 @@ class CollectionModel:
 @dataclass(frozen=True, slots=True)
 class MissingVectors:
     """A chunk without a vector, with its span in the document's text. `title` is the one that is shown. `content_hash`: of what
-    the serving model embedded for it, None where it has none."""
+    the serving model embedded for it, None where it has none; `access`: who may read the document, None for everybody."""
 
     id: UUID
     document_id: UUID
@@ -46,6 +46,7 @@ class MissingVectors:
     media_type: str
     content_hash: bytes | None
     enrichment: Mapping[str, Any] | None
+    access: Sequence[str] | None
 
     @property
     def span(self) -> tuple[int, int]:

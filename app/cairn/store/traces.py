@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import datetime
 from itertools import compress
 from typing import Any
@@ -155,8 +155,8 @@ def _without(gone: set[UUID], leg: LegTrace) -> LegTrace:
     if gone.isdisjoint(leg.passage_ids):
         return leg
     kept = [passage not in gone for passage in leg.passage_ids]
-    lists = {name: tuple(compress(getattr(leg, name), kept)) for name in LEG_LISTS}
-    return replace(leg, **lists)
+    lists: dict[str, Any] = {name: tuple(compress(getattr(leg, name), kept)) for name in LEG_LISTS}
+    return LegTrace(leg.leg, **lists)
 
 
 def _leg(*, leg: str, passage_ids: Sequence[UUID], fates: tuple[str, ...], **lists: Any) -> LegTrace:

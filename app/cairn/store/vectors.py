@@ -56,10 +56,16 @@ async def models(connection: Any, ids: Iterable[int]) -> dict[int, EmbeddingMode
 
 
 async def reuse(
-    connection: Any, principal: Principal, model: EmbeddingModel, hashes: Sequence[bytes]
+    connection: Any,
+    principal: Principal,
+    model: EmbeddingModel,
+    hashes: Sequence[bytes],
+    readers: Sequence[str] | None,
 ) -> dict[bytes, HalfVector]:
-    """Vectors that the tenant already has for these inputs (SHA-256)."""
-    rows = await connection.fetch(SQL["reuse"], principal.tenant_id, model.id, list(hashes))
+    """Vectors that the tenant already has for these inputs (SHA-256), in documents that everybody may read, or just these
+    `readers`; None: everybody."""
+    known = None if readers is None else list(readers)
+    rows = await connection.fetch(SQL["reuse"], principal.tenant_id, model.id, list(hashes), known)
     return {bytes(row["content_hash"]): row["embedding"] for row in rows}
 
 
