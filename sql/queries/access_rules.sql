@@ -4,8 +4,8 @@
 -- Those that the caller may know of: all for who reads everything, else those that name it.
 SELECT prefix, access FROM rag.access_rules WHERE tenant_id = $1 AND collection_id = $2 ORDER BY prefix COLLATE "C"
 
--- name: is_there
-SELECT EXISTS (SELECT 1 FROM rag.access_rules WHERE tenant_id = $1 AND collection_id = $2 AND prefix = $3)
+-- name: of_name
+SELECT access FROM rag.access_rules WHERE tenant_id = $1 AND collection_id = $2 AND prefix = $3
 
 -- name: count
 SELECT count(*) FROM rag.access_rules WHERE tenant_id = $1 AND collection_id = $2

@@ -14,12 +14,15 @@ WITH known AS (
   LEFT JOIN rag.rules_of($2, $5::text[]) AS r ON r.external_id = n.external_id
   ORDER BY n.external_id COLLATE "C"
   ON CONFLICT (tenant_id, collection_id, external_id) DO UPDATE SET origin = coalesce(excluded.origin, d.origin),
-    formerly = CASE WHEN d.access IS NULL OR d.access_from IS NOT NULL OR d.content_hash = excluded.content_hash THEN d.formerly
+    formerly = CASE WHEN d.access IS NULL OR d.access_from <> d.external_id OR d.content_hash = excluded.content_hash THEN d.formerly
       ELSE rag.remember_readers(d.formerly, d.content_hash, d.access) END
   RETURNING id, external_id, title, version, status, content_hash, media_type, passage_count, chunk_count, byte_size, metadata,
     loader_revision, access, access_from
 )
 SELECT k.*, EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = $1 AND o.document_id = k.id) AS has_file FROM known k
+
+-- name: clock
+SELECT clock_timestamp()
 
 -- name: is_distributed
 SELECT rag.is_distributed()
@@ -29,7 +32,7 @@ SELECT rag.set_document_access($1, $2, $3)
 
 -- name: restricted_contents
 -- Documents with the content of one that has an access list of its own, with that list, null where theirs is of a rule or they have none.
--- After them, under no name, what such a document held before, unless everybody reads it elsewhere: for whom that list and the one that
+-- A rule for the very name is a list of its own: one that was kept for it. After them, under no name, what such a document held before, unless everybody reads it elsewhere: for whom that list and the one that
 -- the document has now both name, or where these have nobody in common for whom it was.
 WITH formerly AS MATERIALIZED (
   SELECT DISTINCT ON (f.content) decode(f.content, 'hex') AS content_hash,
@@ -40,10 +43,11 @@ WITH formerly AS MATERIALIZED (
   ORDER BY f.content, f.place, d.external_id COLLATE "C"
 )
 SELECT found.* FROM (
-  SELECT d.content_hash, d.external_id, CASE WHEN d.access_from IS NULL THEN d.access END AS access FROM rag.documents d
+  SELECT d.content_hash, d.external_id, CASE WHEN coalesce(d.access_from = d.external_id, true) THEN d.access END AS access
+  FROM rag.documents d
   WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.content_hash IN (
     SELECT o.content_hash FROM rag.documents o
-    WHERE o.tenant_id = $1 AND o.collection_id = $2 AND o.access IS NOT NULL AND o.access_from IS NULL)
+    WHERE o.tenant_id = $1 AND o.collection_id = $2 AND o.access IS NOT NULL AND coalesce(o.access_from = o.external_id, true))
   UNION ALL
   SELECT f.content_hash, NULL, f.access FROM formerly f
   WHERE NOT EXISTS (
@@ -256,6 +260,13 @@ SELECT id, version FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uui
 -- Those that are there; none of them can be deleted before this transaction ends. In the order in which uploads lock them.
 SELECT id FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
 ORDER BY collection_id, external_id COLLATE "C" FOR KEY SHARE
+
+-- name: heirs
+-- Documents that came with the same content since then, and have no list of their own.
+SELECT h.id FROM rag.documents d
+JOIN rag.documents h ON h.tenant_id = $1 AND h.collection_id = d.collection_id AND h.content_hash = d.content_hash AND h.id <> d.id
+WHERE d.tenant_id = $1 AND d.id = $2 AND h.created_at >= $3 AND (h.access IS NULL OR h.access_from IS NOT NULL)
+ORDER BY h.external_id COLLATE "C"
 
 -- name: readers_of
 -- Of a document that not everybody may read.

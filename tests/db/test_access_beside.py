@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from threading import Thread
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 import pytest
 import pytest_asyncio
 
+from cairn.domain.access import MOST_KEPT, MOST_RULES
 from cairn.domain.document import Indexed, Rejected, Source
 from cairn.domain.document_list import DocumentFilter
 from cairn.domain.ids import new_id
@@ -20,15 +23,18 @@ from cairn.ingest.embed import embed_documents, in_use
 from cairn.ingest.loaders import load_text
 from cairn.ingest.pipeline import ingest
 from cairn.ingest.prepare import prepare
+from cairn.ingest.remove import pass_on_readers
 from cairn.service.access import list_access_rules, set_folder_access
 from cairn.service.documents import delete_collection, delete_document, get_collection, index_now
 from cairn.service.editing import delete_documents
 from cairn.service.evaluation import list_runs
+from cairn.service.files import ingest_files, select_files
 from cairn.service.jobs import list_jobs
 from cairn.service.keys import create_key
 from cairn.service.search import get_trace
 from cairn.store import communities, traces
 from cairn.store import vectors as stored
+from cairn.store.documents import clock, set_access
 from cairn.wiring import Services
 from tests.db.extracting import MILL, TIN, Extracting, settings
 from tests.db.test_access_lists import as_caller, source
@@ -278,7 +284,8 @@ async def test_a_list_that_is_given_while_a_wider_one_is_indexed_stays(letters: 
 
         async def by_somebody_else() -> None:
             owner = await asyncpg.connect(letters.owner_dsn)
-            await owner.execute("UPDATE rag.documents SET access = '{group:board}' WHERE external_id = 'pay.md'")
+            begun = "external_id = 'pay.md' AND formerly IS NOT NULL"  # since it is registered with other content
+            await owner.execute(f"UPDATE rag.documents SET access = '{{group:board}}' WHERE {begun}")
             await owner.close()
 
         other = Thread(target=asyncio.run, args=(by_somebody_else(),))
@@ -297,12 +304,83 @@ async def test_a_list_that_is_given_while_a_wider_one_is_indexed_stays(letters: 
 # --- names, links, files that come back --------------------------------------------------------------------------------------
 
 
-async def test_a_rule_that_is_there_is_not_replaced_by_a_list_that_waits(letters: Services) -> None:
-    await set_folder_access(letters, "staff", "pay.md", ["group:board"])
+@pytest.mark.parametrize(
+    ("rule", "kept"), [(["group:board"], ["group:hr"]), ([], ["group:hr"]), (["group:board", "group:hr"], ["group:hr"])]
+)
+async def test_a_list_that_waits_counts_more_than_a_rule_for_the_name(
+    letters: Services, rule: list[str], kept: list[str]
+) -> None:
+    """As it did while the document was there: whom both name, or whom the list names."""
+    await set_folder_access(letters, "staff", "pay.md", rule)
+    await delete_document(letters, "staff", await id_of(letters, "pay.md"), may_return=True)
+    assert [list(one.access) for one in await list_access_rules(letters, "staff")] == [kept]
+
+
+async def id_of(services: Services, name: str) -> UUID:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        found: UUID = await connection.fetchval("SELECT id FROM rag.documents WHERE external_id = $1", name)
+    return found
+
+
+@pytest.mark.parametrize(("rules", "readers"), [(MOST_RULES, ["group:hr"]), (MOST_KEPT, None)])
+async def test_lists_wait_beside_as_many_rules_as_people_may_make(
+    letters: Services, rules: int, readers: list[str] | None
+) -> None:
+    home = await get_collection(letters, "staff")
+    async with letters.database.transaction(letters.principal) as connection:
+        await connection.execute(
+            "INSERT INTO rag.access_rules (tenant_id, collection_id, prefix, access)"
+            " SELECT $1, $2, 'folder' || n, '{group:board}' FROM generate_series(1, $3) AS n",
+            letters.principal.tenant_id, home.id, rules,
+        )  # fmt: skip
+    await delete_document(letters, "staff", await id_of(letters, "pay.md"), may_return=True)
+    await index_now(letters, "staff", [source("pay.md", "The salary of Marie Dubois rises.", None)])
     async with letters.database.transaction(letters.principal, readonly=True) as connection:
-        gone = await connection.fetchval("SELECT id FROM rag.documents WHERE external_id = 'pay.md'")
-    await delete_document(letters, "staff", gone, may_return=True)
-    assert [list(one.access) for one in await list_access_rules(letters, "staff")] == [["group:board"]]
+        assert await connection.fetchval("SELECT access FROM rag.documents WHERE external_id = 'pay.md'") == readers
+
+
+async def test_a_list_that_came_back_goes_along_with_a_move(letters: Services, tmp_path: Path) -> None:
+    """Away for one look, back by the rule of its name, and then called otherwise."""
+    (tmp_path / "a.md").write_text("# A\n\nNothing.")
+    pay = tmp_path / "wage.md"
+
+    async def ingest_all() -> None:
+        await ingest_files(letters, "files", select_files([tmp_path], tmp_path), lambda _: None, prune=True)
+
+    pay.write_text("# Pay\n\nThe salary of Bo Carr rises.")
+    await ingest_all()
+    home = await get_collection(letters, "files")
+    async with letters.database.transaction(letters.principal) as connection:
+        await set_access(connection, home.id, await id_of(letters, "wage.md"), ["group:hr"])
+    away = tmp_path.parent / f"{tmp_path.name}-pay.md"
+    pay.rename(away)
+    await ingest_all()
+    away.rename(pay)
+    await ingest_all()
+    assert await count(letters, "documents WHERE external_id = 'wage.md' AND access = '{group:hr}'") == 1
+    pay.rename(tmp_path / "wage-2026.md")
+    await ingest_all()
+    assert await count(letters, "documents WHERE external_id = 'wage-2026.md' AND access = '{group:hr}'") == 1
+
+
+async def test_a_list_that_is_given_while_its_file_moves_goes_along(letters: Services) -> None:
+    text = "The salary of Bo Carr rises."
+    await index_now(letters, "files", [source("old.md", text, None), source("twin.md", text, None)])
+    old = await id_of(letters, "old.md")
+    async with letters.database.transaction(letters.principal) as connection:
+        began = await clock(connection)
+    moved = [replace(source("old.md", text, None), external_id="new.md"), source("other.md", CAFETERIA, None)]
+    await index_now(letters, "files", moved)
+    home = await get_collection(letters, "files")
+    async with letters.database.transaction(letters.principal) as connection:
+        await set_access(connection, home.id, old, ["group:hr"])
+    await pass_on_readers(letters.database, letters.principal, home.id, old, began)
+    await delete_document(letters, "files", old)
+    async with letters.database.transaction(letters.principal, readonly=True) as connection:
+        rows = await connection.fetch("SELECT external_id, access FROM rag.documents WHERE collection_id = $1", home.id)
+    assert {row["external_id"]: row["access"] for row in rows} == {
+        "new.md": ["group:hr"], "twin.md": None, "other.md": None,  # which was there before
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

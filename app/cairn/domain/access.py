@@ -19,6 +19,8 @@ MOST_NAMES: Final = 100
 LONGEST_NAME: Final = 200
 MOST_RULES: Final = 1000
 """Of a collection: each new document is held against all of them."""
+MOST_KEPT: Final = 10 * MOST_RULES  # bound: tests/db/test_access_beside.py
+"""Of a collection, with those that keep the list of a file for the time when it is away."""
 
 
 @dataclass(frozen=True, slots=True)

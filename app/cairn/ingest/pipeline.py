@@ -14,7 +14,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from pgvector import HalfVector
 

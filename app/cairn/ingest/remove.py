@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from cairn.domain.principal import Principal
 from cairn.store import access_rules, audit, documents
+from cairn.store.session import Database
 
 
 async def remove_document(
@@ -31,3 +33,17 @@ async def remove_document(
             connection, principal, collection_id, collection, readers.external_id, readers.access
         )
     return removed
+
+
+async def pass_on_readers(
+    database: Database, principal: Principal, collection_id: UUID, document_id: UUID, since: datetime
+) -> None:
+    """Before a document is removed whose file may have been read under another name since then: its access list goes along, also
+    one that it was given meanwhile. In a transaction of its own, since one stages one change."""
+    async with database.transaction(principal) as connection:
+        readers = await documents.readers_of(connection, principal, document_id)
+        heirs = await documents.heirs(connection, principal, document_id, since) if readers and readers.own else []
+    for heir in heirs:
+        assert readers is not None
+        async with database.transaction(principal) as connection:
+            await documents.give_access(connection, principal, collection_id, heir, readers.access)

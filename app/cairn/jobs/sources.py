@@ -33,7 +33,7 @@ from cairn.graph.refresh import follow
 from cairn.ingest.keep_readers import RestrictedContents, keep_readers
 from cairn.ingest.loaders import sniff
 from cairn.ingest.pipeline import Target, ingest
-from cairn.ingest.remove import remove_document
+from cairn.ingest.remove import pass_on_readers, remove_document
 from cairn.jobs.context import Handler, JobContext
 from cairn.jobs.outcome import HadItsTurnError, NotHereError
 from cairn.language.text import normalise
@@ -379,6 +379,8 @@ class _Run:
         for path in paths:
             self._context.check_cancelled()
             known = self._known[path]
+            if known.owned:
+                await self._pass_on_readers(known.external_id)
             async with self._database.transaction(self._principal) as connection:
                 if known.owned:
                     deleted += await delete_file(
@@ -387,6 +389,14 @@ class _Run:
                 else:
                     await sources.forget_file(connection, self._principal, self._source.id, path)
         return deleted
+
+    async def _pass_on_readers(self, external_id: str) -> None:
+        """To where its content has come in this synchronisation, however many turns it takes."""
+        collection_id, since = self._source.collection_id, self._context.job.created_at
+        async with self._database.transaction(self._principal, readonly=True) as connection:
+            document_id = await documents.find_id(connection, self._principal, collection_id, external_id)
+        if document_id is not None:
+            await pass_on_readers(self._database, self._principal, collection_id, document_id, since)
 
 
 async def delete_file(

@@ -23,10 +23,12 @@ from cairn.ingest.embed import OnShare
 from cairn.ingest.keep_readers import RestrictedContents, keep_readers
 from cairn.ingest.loaders import format_names, sniff, supported_formats
 from cairn.ingest.model_choice import is_code, writing_of
+from cairn.ingest.remove import pass_on_readers
 from cairn.language.text import normalise
-from cairn.service.documents import check_source, delete_document, index_now
+from cairn.service.documents import check_source, delete_document, get_collection, index_now
 from cairn.service.file_identity import find_gone, find_restricted, origin_of, refuse_taken
 from cairn.settings import Settings
+from cairn.store import documents
 from cairn.wiring import Services
 
 _HEAD = 65_536
@@ -220,6 +222,8 @@ async def ingest_files(
     `ingest`. Raises InputError for its name, ConflictError where ids belong to other files, and what ingestion raises when it
     cannot go on."""
     started, failed = time.monotonic(), list[Rejected]()
+    async with services.database.connection() as connection:
+        began = await documents.clock(connection)
     named = None if access is None else check_access(access)
     wanted = [file for file in selection.files if only is None or origin_of(file.path) in only]
     reading = dataclasses.replace(selection, files=large_last(wanted))
@@ -239,8 +243,10 @@ async def ingest_files(
             services, collection, sources, lambda outcome: step(outcome.external_id), writing=writing, on_share=on_share
         )
     gone = await find_gone(services, collection, selection, may_be_empty=may_be_empty)
-    if prune:
+    if prune and gone:
+        home = await get_collection(services, collection)
         for document_id in gone:
+            await pass_on_readers(services.database, services.principal, home.id, document_id, began)
             await delete_document(services, collection, document_id, may_return=True)
     return IngestReport(
         collection,

@@ -10,7 +10,7 @@ from uuid import UUID
 import structlog
 
 from cairn.db.queries import load_queries
-from cairn.domain.access import MOST_RULES, AccessRule, check_access, check_prefix
+from cairn.domain.access import MOST_KEPT, MOST_RULES, AccessRule, check_access, check_prefix
 from cairn.domain.document import Collection
 from cairn.domain.principal import Principal
 from cairn.errors import InputError
@@ -63,11 +63,14 @@ async def set_folder_access(
 async def keep_for_name(
     connection: Any, principal: Principal, collection_id: UUID, collection: str, external_id: str, access: Sequence[str]
 ) -> None:
-    """A document that is no more had this list: whatever is called so again has it, too. A rule that is there stays as it is;
-    where there are as many as there may be, that is said in the log."""
-    if await connection.fetchval(SQL["is_there"], principal.tenant_id, collection_id, external_id):
+    """A document that is no more had this list: whatever is called so again has it, too. A rule that is there for just this name
+    did not count beside the list: whom both name may read it then, or whom the list names. These rules are no person's, and
+    may be many more; where there are as many as there may be, that is said in the log."""
+    ruled = await connection.fetchval(SQL["of_name"], principal.tenant_id, collection_id, external_id)
+    access = [one for one in access if one in (ruled or ())] or access
+    if ruled is not None and set(ruled) == set(access):
         return
-    if await connection.fetchval(SQL["count"], principal.tenant_id, collection_id) >= MOST_RULES:
+    if ruled is None and await connection.fetchval(SQL["count"], principal.tenant_id, collection_id) >= MOST_KEPT:
         log.warning("access.list_not_kept", collection=str(collection_id), rules=MOST_RULES)
         return
     await connection.execute(SQL["set"], collection_id, external_id, list(access))

@@ -197,8 +197,7 @@ async def take_access(
         return
     if set(source.access) == set(known.access or ()) and known.access_from is None:
         return
-    if await set_access(connection, collection_id, known.id, source.access):
-        await _record_access(connection, principal, collection_id, known.id, source.access)
+    await give_access(connection, principal, collection_id, known.id, source.access)
 
 
 async def _record_access(
@@ -252,6 +251,25 @@ async def readers_of(connection: Any, principal: Principal, document_id: UUID) -
     """None where everybody in the tenant may read it, or there is none."""
     row = await connection.fetchrow(SQL["readers_of"], principal.tenant_id, document_id)
     return None if row is None else Readers(row["external_id"], row["access"], row["own"])
+
+
+async def clock(connection: Any) -> datetime:
+    """The time of the database, by which documents are dated."""
+    found: datetime = await connection.fetchval(SQL["clock"])
+    return found
+
+
+async def heirs(connection: Any, principal: Principal, document_id: UUID, since: datetime) -> list[UUID]:
+    """Documents that have come with its content since then, and have no access list of their own."""
+    return [row["id"] for row in await connection.fetch(SQL["heirs"], principal.tenant_id, document_id, since)]
+
+
+async def give_access(
+    connection: Any, principal: Principal, collection_id: UUID, document_id: UUID, access: Sequence[str]
+) -> None:
+    """An access list of its own, on record."""
+    if await set_access(connection, collection_id, document_id, access):
+        await _record_access(connection, principal, collection_id, document_id, access)
 
 
 async def readers_by_name(
