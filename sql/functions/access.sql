@@ -360,17 +360,20 @@ END
 $$;
 COMMENT ON FUNCTION rag.unstage_restricted(uuid) IS 'Takes mentions and evidence of restricted documents out of what is staged.';
 
--- Names of folders that a disk, an archive or a reader may take for one: composed and decomposed accents, capitals, "\" and a "/" or "./"
--- before them.
+-- Names of folders that a disk, an archive, a site or a reader may take for one: composed and decomposed accents, wide letters, capitals,
+-- "\", what says nothing ("//", "./"), blanks and dots at the end of a part.
 CREATE OR REPLACE FUNCTION rag.folder_name(name text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN lower(normalize(regexp_replace(replace($1, '\', '/'), '^(\.?/)+', ''), NFKC));
-COMMENT ON FUNCTION rag.folder_name IS 'A path as names of folders are compared: letters alike, without what says nothing before it.';
+RETURN replace(lower(upper(btrim(regexp_replace(
+  regexp_replace(replace(normalize($1, NFKC), '\', '/'), '[[:space:].]+(/|$)', '\1', 'g'), '/+', '/', 'g'), '/'))), 'ß', 'ss');
+COMMENT ON FUNCTION rag.folder_name IS 'A path as names of folders are compared: letters alike, without what says nothing.';
 
 CREATE OR REPLACE FUNCTION rag.lies_in(external_id text, prefix text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN $2 = '' OR rag.folder_name($1) = rag.folder_name($2) OR starts_with(rag.folder_name($1), rag.folder_name($2) || '/');
-COMMENT ON FUNCTION rag.lies_in IS 'Whether a document is in a folder, or is called so, whatever way it is written; in the empty one are all.';
+RETURN $2 = '' OR rag.folder_name(split_part($1, '?', 1)) = rag.folder_name($2)
+  OR starts_with(rag.folder_name($1) || '/', rag.folder_name($2) || '/');
+COMMENT ON FUNCTION rag.lies_in IS
+  'Whether a document is in a folder, or is called so, whatever way it is written and whatever a page is asked ("?"); in the empty one are all.';
 
 -- Whoever adds documents asks before it adds them, and holds the collection from then on: a rule that is made meanwhile waits for it, and
 -- looks again (rag.await_writers), so that no document escapes it.
@@ -388,10 +391,14 @@ BEGIN
     FROM (
       SELECT a.prefix, a.access, folder_name(a.prefix) AS folder FROM access_rules a WHERE a.tenant_id = tenant AND a.collection_id = collection
     ) AS r
-    JOIN (SELECT given.id AS external_id, folder_name(given.id) AS path FROM unnest(external_ids) AS given (id)) AS n
-      ON r.folder = '' OR n.path = r.folder OR starts_with(n.path, r.folder || '/')
+    JOIN (
+      SELECT given.id AS external_id, folder_name(given.id) AS path, folder_name(split_part(given.id, '?', 1)) AS page
+      FROM unnest(external_ids) AS given (id)
+    ) AS n
+      ON r.folder = '' OR n.page = r.folder OR starts_with(n.path || '/', r.folder || '/')
     WHERE r.access <> '{}' OR r.prefix = '' OR n.external_id = r.prefix OR starts_with(n.external_id, r.prefix || '/')
-    ORDER BY n.external_id, length(r.folder) DESC, n.external_id = r.prefix OR starts_with(n.external_id, r.prefix || '/') DESC;
+    ORDER BY n.external_id, length(r.folder) DESC, n.external_id = r.prefix OR starts_with(n.external_id, r.prefix || '/') DESC,
+      r.prefix COLLATE "C";
 END
 $$;
 COMMENT ON FUNCTION rag.rules_of IS

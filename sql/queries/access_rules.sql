@@ -4,6 +4,12 @@
 -- Those that the caller may know of: all for who reads everything, else those that name it.
 SELECT prefix, access FROM rag.access_rules WHERE tenant_id = $1 AND collection_id = $2 ORDER BY prefix COLLATE "C"
 
+-- name: alike
+-- Of folders the rules that are for them, in whatever way these are written: in just this way first.
+SELECT DISTINCT ON (asked.folder) asked.folder, r.access FROM unnest($3::text[]) AS asked (folder)
+JOIN rag.access_rules r ON r.tenant_id = $1 AND r.collection_id = $2 AND rag.folder_name(r.prefix) = rag.folder_name(asked.folder)
+ORDER BY asked.folder, r.prefix = asked.folder DESC, r.prefix COLLATE "C"
+
 -- name: of_name
 SELECT access FROM rag.access_rules WHERE tenant_id = $1 AND collection_id = $2 AND prefix = $3
 

@@ -165,6 +165,11 @@ def test_hosts_that_are_named_are_allowed(url: str) -> None:
     assert check_url(url, ALLOWED) == url
 
 
+def test_one_address_is_written_in_one_way() -> None:
+    url = "https://DOCS.example.org/%68r/%7Eada%2Fx%20y%3F#top"
+    assert check_url(url, ALLOWED) == "https://docs.example.org/hr/~ada%2Fx%20y%3F"
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from urllib.parse import urlsplit
 
 import pytest
 from scripted_web import Reply, ScriptedWeb
@@ -248,6 +249,20 @@ async def test_what_is_no_list_is_refused(web: ScriptedWeb) -> None:
 )
 def test_robots_txt_is_read_as_its_standard_says(rules: str, path: str, allowed: bool) -> None:
     assert read_robots(rules.encode()).allow(path) is allowed
+
+
+@pytest.mark.parametrize(
+    ("url", "path"),
+    [
+        ("http://LOCALHOST:8852/hr/pay.html", "hr/pay.html"),
+        ("http://localhost.:8852/hr/", "hr/index.html"),
+        ("http://localhost/hr?a=1", "localhost/hr?a=1"),
+        ("https://Docs.example.org:443/a", "docs.example.org/a"),
+        ("https://[2001:DB8::1]:8443/a", "[2001:db8::1]:8443/a"),
+    ],
+)
+def test_a_host_is_one_however_it_is_written(url: str, path: str) -> None:
+    assert web_connector._path(urlsplit(url), "localhost:8852") == path
 
 
 def test_robots_txt_slows_down_and_takes_linear_time() -> None:

@@ -549,3 +549,47 @@ async def test_a_vector_is_used_again_for_those_who_may_read_its_text(services: 
         for readers, known in ((None, {"seen.md"}), (hr, {"seen.md", "slip.md"}), (board, {"seen.md"})):
             found = await stored.reuse(connection, services.principal, model, [*hashes.values()], readers)
             assert {name for name, digest in hashes.items() if digest in found} == known
+
+
+# --- spellings of folders -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("a/hr", "a//hr", True),
+        ("a/hr", "a/./hr/", True),
+        ("a/hr", "a\uff3chr", True),
+        ("hr", "\uff0fhr ", True),
+        ("hr", "HR.", True),
+        ("hr/pay", "hr /pay", True),
+        ("Straße", "STRASSE", True),
+        ("Μισθός", "ΜΙΣΘΌΣ", True),
+        ("Kayıtlar", "KAYITLAR", True),
+        ("hr", "hr2", False),
+        ("a.b", "ab", False),
+        ("a b", "ab", False),
+        (".git", "git", False),
+    ],
+)
+async def test_which_spellings_are_one_folder(services: Services, one: str, other: str, same: bool) -> None:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        names = [await connection.fetchval("SELECT rag.folder_name($1)", name) for name in (one, other)]
+    assert (names[0] == names[1]) == same
+
+
+@pytest.mark.parametrize(
+    ("name", "restricted"),
+    [
+        ("site/hr", True),
+        ("site/hr?lang=de", True),
+        ("site/hr?lang=de/x", True),
+        ("site/hr/pay.html?id=7", True),
+        ("site/lunch?from=hr", False),
+    ],
+)
+async def test_a_page_is_in_its_folder_whatever_it_is_asked(services: Services, name: str, restricted: bool) -> None:
+    await set_folder_access(services, "test", "site/hr", ["group:hr"])
+    await index_now(services, "test", [source(name, CAFETERIA, None)])
+    assert await count(services, "documents WHERE access IS NOT NULL") == restricted
+    assert await count(services, "documents d WHERE rag.lies_in(d.external_id, 'site/hr')") == restricted

@@ -114,7 +114,7 @@ class WebConnector:
         """Each with its path; None for what is not chosen, or has no address that could be asked."""
         for entry in entries:
             there = join_address(base, entry.url)
-            path = _path(urlsplit(there), self._start.netloc) if there else ""
+            path = _path(urlsplit(there), _host(self._start)) if there else ""
             taken = there and (kind == "lists" or self._chosen.takes(path))
             yield (path, ListedPage(there, entry.stamp, entry.modified)) if there and taken else None
 
@@ -207,4 +207,14 @@ def _path(url: SplitResult, home: str) -> str:
         path += f"?{url.query}"
     if PurePosixPath(url.path).suffix.lower() in MADE_BY:
         path += ".html"
-    return path if url.netloc == home else f"{url.netloc}/{path}"
+    host = _host(url)
+    return path if host == home else f"{host}/{path}"
+
+
+def _host(url: SplitResult) -> str:
+    """As one host is always written: in lower case, without a dot at its end or the port that goes without saying."""
+    port = url.port
+    usual = {"http": 80, "https": 443}.get(url.scheme)
+    name = (url.hostname or "").rstrip(".")
+    name = f"[{name}]" if ":" in name else name
+    return name if port in (None, usual) else f"{name}:{port}"

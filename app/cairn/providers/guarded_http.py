@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 MAX_REDIRECTS: Final = 5
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 PORTS: Final = {"http": 80, "https": 443}
+_PLAIN: Final = re.compile(r"%(?:2[DE]|3\d|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])", re.IGNORECASE)
+"""Letters, digits, "-", ".", "_" and "~" as escapes, which say the same (RFC 3986, 6.2.2.2)."""
 HEADERS: Final = {"User-Agent": "Cairn (document ingestion)", "Accept": "*/*", "Accept-Encoding": "identity"}
 """No compression: what is counted is what arrives."""
 
@@ -31,6 +34,10 @@ class HttpReply:
     status: int
     headers: Mapping[str, str]
     content: bytes
+
+
+def _as_written(escape: re.Match[str]) -> str:
+    return chr(int(escape[0][1:], 16))
 
 
 class GuardedHttp:
@@ -48,7 +55,7 @@ class GuardedHttp:
         self._trust = trust
 
     def check(self, url: str) -> httpx2.URL:
-        """The address as it is asked for: host in lower case, without a fragment.
+        """The address as it is asked for: host in lower case, letters and digits as such, without a fragment.
 
         Raises InputError for what is no address, AddressRefusedError for one that the settings do not allow.
         """
@@ -56,7 +63,7 @@ class GuardedHttp:
 
         shown = url[:200]
         try:
-            parsed = httpx2.URL(url.strip()).copy_with(fragment=None)
+            parsed = httpx2.URL(_PLAIN.sub(_as_written, url.strip())).copy_with(fragment=None)
             host = parsed.raw_host.decode("ascii")
         except (httpx2.InvalidURL, ValueError, TypeError) as error:
             raise InputError(f"{shown!r} is no address: {error}") from None

@@ -26,9 +26,9 @@ from cairn.graph.refresh import follow
 from cairn.jobs.sources import SYNC_SOURCE, delete_file, sync_key
 from cairn.language.text import normalise
 from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
-from cairn.service.documents import ensure_collection, require_access_giver
+from cairn.service.documents import ensure_collection, get_collection, require_access_giver
 from cairn.service.jobs import cancel_job, get_job
-from cairn.store import audit, jobs, sources
+from cairn.store import access_rules, audit, jobs, sources
 from cairn.wiring import Services
 
 log = structlog.get_logger(__name__)
@@ -352,7 +352,10 @@ async def _give_access(
     """Set rules of the collection as the source has them, by folder of its documents; `before`: those that it had. The wish with
     rules that are its own: one that was there already, with the same readers, is whose it was. Raises ConflictError, with nothing
     set, where somebody else has said who may read a folder that the source would give other readers."""
-    now = await _rules_by_folder(services, collection)
+    found = await get_collection(services, collection)
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        places = [_place(wish, folder) for folder in wish.access]
+        now = await access_rules.rules_alike(connection, services.principal, found.id, places)
     lacking, own = dict[str, Sequence[str]](), dict[str, Sequence[str]]()
     for folder, names in wish.access.items():
         said, had = now.get(place := _place(wish, folder)), before.get(folder)

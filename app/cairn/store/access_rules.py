@@ -35,6 +35,14 @@ async def list_rules(connection: Any, principal: Principal, collection_id: UUID)
     return [AccessRule(row["prefix"], row["access"]) for row in rows]
 
 
+async def rules_alike(
+    connection: Any, principal: Principal, collection_id: UUID, folders: Sequence[str]
+) -> dict[str, list[str]]:
+    """Who may read these folders by rules for them, in whatever way these write them (`rag.folder_name`)."""
+    rows = await connection.fetch(SQL["alike"], principal.tenant_id, collection_id, list(folders))
+    return {row["folder"]: sorted(row["access"]) for row in rows}
+
+
 async def set_folder_access(
     connection: Any, principal: Principal, collection: Collection, prefix: str, access: Sequence[str] | None
 ) -> Followed:
