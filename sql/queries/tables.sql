@@ -21,7 +21,7 @@ SELECT t.char_start, t.char_end FROM rag.document_tables t WHERE t.tenant_id = $
 
 -- name: beside
 -- The tables of documents that reach into spans ($3 to $4) of them, without those of another version than the one that is there.
--- `shared`: the words of its first column that all rows have, where it has at least five. `yearly`: columns of numbers that may be years.
+-- `numeric`: in the first column numbers of different units are names, "G1", "2B". `shared`: the words of its first column that all rows have, where it has at least five. `yearly`: columns of numbers that may be years.
 -- `coded`: each cell of the first column has a digit; `serial`: they are whole numbers, and all different; `numbered`: and rise by less
 -- than two from row to row; `repeats`: several rows have the same one.
 -- `flags`: of columns that say no more than yes or no, how yes is called; "x" may stand for it, and nothing for no.
@@ -38,7 +38,7 @@ SELECT n.document_id, n.ordinal, n.title, n.headings, n.header, cardinality(n.st
   serial.is AS serial, serial.numbered, again.repeats
 FROM near n
 CROSS JOIN LATERAL (
-  SELECT array_agg(c.numbered > 0 AND 2 * c.numbered > c.filled ORDER BY c.position) AS numeric,
+  SELECT array_agg(c.numbered > 0 AND 2 * c.numbered > c.filled AND (c.position > 0 OR c.unit IS NOT NULL) ORDER BY c.position) AS numeric,
     array_agg(c.dated > 0 AND c.dated = c.filled ORDER BY c.position) AS dated, array_agg(c.unit ORDER BY c.position) AS units,
     array_agg(c.numbered > 0 AND c.numbered = c.filled AND c.unit = '' AND NOT EXISTS (
       SELECT 1 FROM unnest(c.numbers) AS one (number) WHERE one.number NOT BETWEEN 1500 AND 2100 OR one.number <> trunc(one.number)

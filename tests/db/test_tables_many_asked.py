@@ -115,6 +115,48 @@ SHOP = """# Shop
 | Tea towel | textiles | 480 | 642 |
 | Mug | china | 300 | 290 |
 """
+LINES = """# Bus lines
+
+| Line | Company | Passengers 2024 | Passengers 2025 |
+| --- | --- | --- | --- |
+| L1 | Urbasa | 1284300 | 1347850 |
+| L2 | Urbasa | 968400 | 1042600 |
+| L3 | Transvega | 611750 | 589200 |
+| L4 | Urbasa | 537900 | 556150 |
+"""
+HOTELS = """# Hotels of the group
+
+| Hotel | City | Stars | Beds | Nights sold | Target |
+| --- | --- | --- | --- | --- | --- |
+| Alpenblick | Graz | 4 | 120 | 3100 | 3000 |
+| Seehof | Linz | 3 | 80 | 2150 | 2400 |
+| Krone | Wels | 3 | 45 | 1250 | 1250 |
+"""
+RENTS = """# Rents
+
+| Flat | Tenant | Bedrooms | Rent (GBP) | Arrears (GBP) | prio |
+| --- | --- | --- | --- | --- | --- |
+| G1 | Doreen Pascoe | 1 | 685 |  | low |
+| 2B | Imran Sheikh | 2 | 890 | 445 | high |
+| 1A | Oliver Strand | 2 | 945 | 135 | high |
+| Total |  |  | 2520 | 580 |  |
+"""
+BAKERY = """<html lang="fr"><head><title>Ventes</title></head><body><h1>Boulangerie</h1><table>
+<tr><th>Produit</th><th>Prix TTC</th><th>Invendus sem. 44</th></tr>
+<tr><td>Baguette</td><td>1,30 €</td><td>64</td></tr><tr><td>Croissant</td><td>1,20 €</td><td>52</td></tr>
+<tr><td>Brioche</td><td>5,50 €</td><td></td></tr><tr><td>Fougasse</td><td>2,90 €</td><td>17</td></tr>
+</table></body></html>"""
+AUTOBUSES = """<html lang="es"><head><title>Autobuses</title></head><body><h1>Autobuses</h1><table>
+<tr><th>Línea</th><th>Recorrido</th><th>Long. (km)</th><th>Viajeros 2024</th><th>Viajeros 2025</th></tr>
+<tr><td>L3</td><td>Puerto – Parque</td><td>12,6</td><td>611.750</td><td>589.200</td></tr>
+<tr><td>L5</td><td>Estación – Playa Larga</td><td>14,9</td><td>472.600</td><td>528.900</td></tr>
+<tr><td>L8</td><td>Plaza – Aeropuerto</td><td>17,3</td><td>415.100</td><td>463.800</td></tr>
+</table></body></html>"""
+SOLAR = """<html lang="de"><head><title>Solaranlage</title></head><body><h1>Solaranlage</h1><table>
+<tr><th>Monat</th><th>Ertrag 2025 (kWh)</th><th>Einspeisung 2025 (kWh)</th></tr>
+<tr><td>Oktober</td><td>452</td><td>216</td></tr><tr><td>November</td><td>263</td><td>81</td></tr>
+<tr><td>Dezember</td><td>187</td><td>38</td></tr>
+</table></body></html>"""
 VOTES = """# Votes
 
 | Year | Vote % | Seats |
@@ -132,8 +174,11 @@ FILES = {
 
 
 MORE_FILES = {
-    name: text.encode() for name, text in {"sites.md": TRIAL, "wards.csv": WARD_RESULTS, "shop.md": SHOP}.items()
-}
+    name: text.encode() for name, text in {
+        "sites.md": TRIAL, "wards.csv": WARD_RESULTS, "shop.md": SHOP, "lines.md": LINES, "hotels.md": HOTELS,
+        "rents.md": RENTS, "ventes.html": BAKERY, "autobuses.html": AUTOBUSES, "solar.html": SOLAR,
+    }.items()
+}  # fmt: skip
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -231,6 +276,32 @@ async def more(services_of_module: Services) -> tuple[Library, list[Passage]]:
         ("By what percentage did sales of the tea towel grow from 2024 to 2025?", "33.75 %"),
         ("How many women were enrolled in each country?", None),  # some of them
         ("What is the total turnout?", None),
+        ("How many passengers did L3 lose between 2024 and 2025?", "22550"),
+        ("How many passengers did L1 lose between 2024 and 2025?", None),  # it gained some
+        ("How many passengers did Urbasa lose between 2024 and 2025?", None),
+        (
+            "What are the three lines with the most passengers in 2025?",
+            "\nL1, Urbasa: 1347850\nL2, Urbasa: 1042600\nL3, Transvega: 589200",
+        ),
+        ("Which of the four lines had the most passengers in 2025?", "L1: 1347850"),
+        (
+            "Which hotels sold at least as many nights as their target?",
+            "\nAlpenblick: 3100 (Target: 3000)\nKrone: 1250 (Target: 1250)",
+        ),
+        ("How many hotels sold at most as many nights as their target?", "2"),
+        ("Which hotels have at least as many beds as 100?", None),
+        ("What is the average number of beds of the three-star hotels?", "62.5"),
+        ("How many four-star hotels are there?", "1"),
+        ("How many hotels have three stars?", "2"),
+        ("What is the average rent of the two-bedroom flats?", "917.5 GBP"),
+        ("Which flats had a high priority?", "\n2B\n1A"),
+        ("Which tenants owe more than 200?", "\n2B, Imran Sheikh: 445"),
+        ("Quels sont les deux produits avec le plus d’invendus ?", "\nBaguette: 64\nCroissant: 52"),
+        ("Quel est le produit le plus cher ?", "Brioche: 5,50 €"),
+        ("¿Cuál es la línea más larga?", "L8: 17,3 km"),
+        ("¿Cuántos viajeros perdió la línea L3 entre 2024 y 2025?", "22.550"),
+        ("In welchem Monat wurde 2025 am wenigsten erzeugt?", "Dezember: 187 kWh"),
+        ("Wie viele Kilowattstunden wurden 2025 insgesamt eingespeist?", "335 kWh"),
     ],
 )
 async def test_what_many_asked_in_other_words(

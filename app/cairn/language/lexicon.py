@@ -667,6 +667,9 @@ class Arithmetic(_Section):
     """Before the name of a kind of which one is meant: "how much does a cook earn"."""
     being: Words = NONE
     """Between "what" and several things: "what are the three tallest"."""
+    as_many: Words = NONE
+    as_those: Words = NONE
+    """Before and between what is compared: "at least as many nights as their target"."""
     wages: Words = NONE
     """Headers of what each person gets, whose sum over several is not meant by "how much do cooks earn"."""
     living: Words = NONE

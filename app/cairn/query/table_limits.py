@@ -11,6 +11,8 @@ from cairn.language.cells import is_year, tokens_of
 from cairn.query.table_reading import MOST_CONDITIONS, MOST_INTERVALS, TableReading, Unsure, how_many
 from cairn.query.table_time import Period
 from cairn.query.table_words import (
+    AS_MANY,
+    AS_THOSE,
     BEGUN,
     BOUND,
     COMPARATIVES,
@@ -25,6 +27,7 @@ from cairn.query.table_words import (
     HAVING,
     HIGH,
     HIGHER,
+    HOW_MANY,
     LAST_PART,
     LATEST,
     LOWER,
@@ -54,6 +57,7 @@ from cairn.query.table_words import (
     is_its_unit,
     is_money,
     is_verb_of,
+    is_word,
     is_year_column,
     may_mean,
     names_of,
@@ -183,7 +187,9 @@ def read_comparison(reading: TableReading) -> None:
         return
     _read_comparatives(reading)
     for span in reading.phrases(*COMPARISONS):
-        if _is_stretch(reading, span):
+        if reading.tokens[span.end : span.end + 1] and reading.tokens[span.end] in AS_MANY:
+            _read_as_many(reading, span)
+        elif _is_stretch(reading, span):
             span.phrases = ()
         elif _stands_between_names(reading, span):
             reading.spans.remove(span)
@@ -211,6 +217,25 @@ def read_comparison(reading: TableReading) -> None:
             reading.comparison = span.phrases[0]  # type: ignore[assignment]
         elif _is_computed(reading, span.end):
             raise Unsure  # "below the average"
+
+
+def _read_as_many(reading: TableReading, span: WordSpan) -> None:
+    """ "Sold at least as many nights as their target": of each row one column beside another. Raises Unsure where these are not
+    two."""
+    ends = [at for at in range(span.end + 1, len(reading.tokens)) if reading.tokens[at] in AS_THOSE]
+    heads = reading.heads()
+    if reading.comparison is not None or len(ends) != 1 or reading.number_after(span.end) is not None:
+        raise Unsure
+    before = [one for one in heads if one.end <= ends[0]]
+    behind = [one for one in heads if one.start > ends[0]]
+    column, other = reading.base(before), reading.base(behind)
+    if not before or not behind or len(column) != 1 or len(other) != 1 or column == other:
+        raise Unsure
+    [reading.compared], [reading.other] = column, other
+    reading.comparison = span.phrases[0]  # type: ignore[assignment]
+    reading.spend([*before, *behind])
+    many = {at for at in range(span.end + 1, ends[0]) if reading.tokens[at] in HOW_MANY}
+    reading.explained |= {span.end, ends[0], *many}
 
 
 def _stands_between_names(reading: TableReading, span: WordSpan) -> bool:
@@ -334,8 +359,10 @@ def read_between(reading: TableReading) -> None:
 
 def _compares_columns(reading: TableReading) -> bool:
     """ "A lower revenue in 2025 than in 2024": of each row."""
-    thans = [at for at, token in enumerate(reading.tokens) if token in THAN]
     heads = reading.heads()
+    if (joined := _joined_with_than(reading, heads)) is not None:
+        return _compare(reading, heads, joined.start, joined.end - 1)
+    thans = [at for at, token in enumerate(reading.tokens) if token in THAN]
     taken = {
         at for span in reading.spans
         if span.phrases and not span.named and (span.phrases[0] in COMPARISONS or span.end - span.start > 1)
@@ -345,9 +372,25 @@ def _compares_columns(reading: TableReading) -> bool:
         return False
     [than] = thans
     signs = [at for at, token in enumerate(reading.tokens[: than - 1]) if token in HIGHER | LOWER]
+    return bool(signs) and _compare(reading, heads, signs[-1], than)
+
+
+def _joined_with_than(reading: TableReading, heads: Sequence[WordSpan]) -> WordSpan | None:
+    """ "Was lower than 2024", where a year before it has a column, too: else it is a number."""
+    spans = reading.phrases("more", "less")
+    if len(spans) != 1 or reading.tokens[spans[0].end - 1] not in THAN:
+        return None
+    [span] = spans
+    years = [one for one in heads if reading.is_year_name(one)]
+    behind = any(one.start == span.end for one in years)
+    return span if behind and any(one.end <= span.start for one in years) else None
+
+
+def _compare(reading: TableReading, heads: Sequence[WordSpan], sign: int, than: int) -> bool:
+    """Whether what stands before and behind "than" are two columns, which are compared from then on."""
     before = [span for span in heads if span.end <= than]
     behind = [span for span in heads if span.start > than]
-    if not signs or not before or not behind or reading.tokens[signs[-1]] in HIGHER & LOWER:
+    if not before or not behind or reading.tokens[sign] in HIGHER & LOWER or reading.tokens[sign] not in HIGHER | LOWER:
         return False
     column = reading.base(before)
     shared = [span for span in before if not reading.is_year_name(span)]
@@ -355,11 +398,11 @@ def _compares_columns(reading: TableReading) -> bool:
     if len(column) != 1 or len(other) != 1 or column == other:
         return False
     [reading.compared], [reading.other] = column, other
-    reading.comparison = "more" if reading.tokens[signs[-1]] in HIGHER else "less"
+    reading.comparison = "more" if reading.tokens[sign] in HIGHER else "less"
     reading.spend([*before, *behind])
-    reading.explained |= {signs[-1], than}
+    reading.explained |= {sign, than}
     for span in reading.spans:
-        if span.start in (signs[-1], than) and not span.named:
+        if span.start in (sign, than) and not span.named:
             span.phrases = ()  # "menos" is the lowest elsewhere, "plus d" more than a number, and "que" asks
     return True
 
@@ -385,16 +428,21 @@ def read_equal(reading: TableReading) -> None:
         held = {one.position for one in (*reading.within, *found.values())} | {reading.other, reading.compared}
         before = HAVING | DOING if _is_named(reading, span) else HAVING
         behind = span.end + (span.end < len(reading.tokens) and reading.tokens[span.end] in HAVING)
+        kind = span.start - 1 if _tells_rows_apart(reading, span) else None
+        spelled = span.start - 1 if _is_whole_name(reading, span) else None
         for at in (span.start - 1, behind):
-            if not 0 < at < len(reading.tokens) or at in reading.explained or not reading.tokens[at].isdigit():
+            if not 0 <= at < len(reading.tokens) or at in reading.explained:
+                continue
+            if not reading.tokens[at].isdigit() and not (at in (kind, spelled) and reading.tokens[at] in SPELLED):
                 continue
             if (
                 position in held
-                or (at < span.start and reading.tokens[at - 1] not in before)
+                or (at == 0 and at != kind)
+                or (at < span.start and at != kind and reading.tokens[at - 1] not in before)
                 or (is_year(reading.tokens[at]) and not of_years)
             ):
                 continue
-            number = Decimal(reading.tokens[at])
+            number = Decimal(SPELLED.get(reading.tokens[at], reading.tokens[at]))
             found[at] = CellInterval(position, number, number, f"= {number}")
             break
     if (
@@ -405,6 +453,23 @@ def read_equal(reading: TableReading) -> None:
     ):
         reading.within = (*reading.within, *found.values())
         reading.explained |= {*found}
+
+
+def _tells_rows_apart(reading: TableReading, span: WordSpan) -> bool:
+    """ "Three-star hotels": between a number and what the rows are."""
+    after = next((one for one in reading.spans if one.start == span.end), None)
+    rows = after is not None and after.headers == {0} and not after.cells
+    called = after is None and span.end < len(reading.tokens) and reading.is_around(reading.tokens[span.end])
+    return _is_whole_name(reading, span) and (rows or called)
+
+
+def _is_whole_name(reading: TableReading, span: WordSpan) -> bool:
+    """Whether it is one word, and all of a header, in any number."""
+    token = reading.tokens[span.start]
+    whole = all(
+        len(words := header_words(reading.table.header[at])) == 1 and is_word(token, *words) for at in span.headers
+    )
+    return span.end - span.start == 1 and whole
 
 
 def _is_named(reading: TableReading, span: WordSpan) -> bool:

@@ -83,6 +83,8 @@ def read_operation(reading: TableReading) -> Operation | None:
         return _read_change(reading, said)
     if moved := _read_moved_rows(reading, said):
         return moved
+    if _asks_how_far(reading, said):
+        return "difference"
     if "difference" in said and said <= _MOVES and _is_in_percent(reading, said):
         return "growth"
     if not said and (chosen := _read_choice(reading)) is not None:
@@ -466,6 +468,20 @@ def _read_moved_rows(reading: TableReading, said: set[str]) -> Operation | None:
     reading.other, reading.compared = years
     reading.comparison = "more" if rising else "less"
     return "count" if asks[0].phrases[0] == "count" else "listing"
+
+
+def _asks_how_far(reading: TableReading, said: set[str]) -> bool:
+    """ "How many passengers did L3 lose between 2024 and 2025": of one row, and the number that is named."""
+    counts, moves = reading.phrases("count"), reading.phrases("difference")
+    if said != {"count", "difference"} or len(counts) != 1 or len(moves) != 1 or counts[0].start:
+        return False
+    named = reading.header_after(counts[0].end)
+    words = {*reading.tokens[moves[0].start : moves[0].end]}
+    rising, falling = bool(words & RISING), bool(words & FALLING)
+    if named is None or named.headers & {0} or rising == falling or reading.comparison is not None:
+        return False
+    reading.falls = falling
+    return True
 
 
 def _take_two_years(reading: TableReading) -> Sequence[int] | None:

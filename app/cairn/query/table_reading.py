@@ -79,6 +79,7 @@ class TableReading:
     implied     the column that an adjective or a change names: the measure
     judged      more has to be better: "best"
     more, less  what an adjective says of the first of two: "how much cheaper is A than B"
+    falls       it asks how far a number fell, or rose; None: neither
     directed    the question says that the first is less, or by an adjective that it is more: "-5 more" is plain
     apart       how far two are apart is asked for, whichever is more: "the difference between A and B"
     spent       headers that a comparison or a change of columns has taken up
@@ -145,6 +146,7 @@ class TableReading:
         self.minus: int | None = None
         self.relative = False
         self.more = self.less = self.directed = self.apart = False
+        self.falls: bool | None = None
         self.place = 1
         self.turned = self.summed = self.averaged = False
         self.distinct = any(self.tokens[one.end - 1] in DISTINCT for one in self.phrases("count"))
@@ -292,6 +294,9 @@ class TableReading:
         told = {at for span in self.phrases(operation) for at in range(span.start, span.end)}
         if self.bound is None:  # "less than" is no comparison with a number
             told |= {at for span in self.phrases("more", "less") for at in range(span.start, span.end)}
+        if self.falls is not None and earlier is not None:
+            self.directed = True
+            return earlier if self.falls else not earlier
         words = {token for at, token in enumerate(self.tokens) if at in told or at not in self.explained}
         less = self.less or not LOWER.isdisjoint(words)
         compared = less or self.more or not HIGHER.isdisjoint(words)
