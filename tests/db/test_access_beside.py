@@ -365,12 +365,12 @@ async def test_a_list_that_came_back_goes_along_with_a_move(letters: Services, t
 
 async def test_a_list_that_is_given_while_its_file_moves_goes_along(letters: Services) -> None:
     text = "The salary of Bo Carr rises."
-    await index_now(letters, "files", [source("old.md", text, None), source("twin.md", text, None)])
+    same = source("old.md", text, None)
+    await index_now(letters, "files", [same, replace(same, external_id="twin.md")])
     old = await id_of(letters, "old.md")
     async with letters.database.transaction(letters.principal) as connection:
         began = await clock(connection)
-    moved = [replace(source("old.md", text, None), external_id="new.md"), source("other.md", CAFETERIA, None)]
-    await index_now(letters, "files", moved)
+    await index_now(letters, "files", [replace(same, external_id="new.md"), source("other.md", CAFETERIA, None)])
     home = await get_collection(letters, "files")
     async with letters.database.transaction(letters.principal) as connection:
         await set_access(connection, home.id, old, ["group:hr"])

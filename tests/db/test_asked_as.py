@@ -531,7 +531,7 @@ async def test_printed_plans_do_not_have_what_is_withheld(letters: Services) -> 
             await owner.fetch(f"SELECT count(*) FROM analyst.{view}")
         constants = [
             bytes(int(one) & 255 for one in found.split())
-            for found in re.findall(r"\[ ([-\d ]+) ?\]", " ".join(printed))
+            for found in re.findall(r"\[ ([-\d\s]+)\]", " ".join(printed))
         ]
         assert len(constants) > 10
         assert not [one for one in constants if b"pay-of-marie" in one]

@@ -13,12 +13,15 @@ from scripted_server import ScriptedServer
 
 from cairn.domain.document import Document, Source
 from cairn.domain.document_list import DocumentFilter
+from cairn.domain.principal import Caller
 from cairn.errors import InputError
 from cairn.ingest.contexts import context_key
 from cairn.ingest.embedding_text import embed_text, text_hash
+from cairn.providers.requests import _meter
 from cairn.service import jobs as job_service
 from cairn.service import models as model_service
 from cairn.service.documents import delete_document, get_document, index_now, list_documents
+from cairn.service.keys import create_key
 from cairn.settings import Settings, SettingsStore, parse_settings
 from cairn.wiring import Services
 from tests.documents import find
@@ -382,3 +385,30 @@ async def test_a_context_never_pushes_its_chunk_out_of_the_window(services: Serv
     await work(services)
     assert sent
     assert max(map(counted.tokens.count, sent)) <= counted.max_tokens
+
+
+async def test_vectors_of_what_the_caller_may_not_read_are_booked_on_no_key(
+    services: Services, model: Describing, scripted: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hosted embedder would be paid for by the key, and the sum tell of documents that its job found waiting."""
+    key, _ = await create_key(services, "lunch", ["read", "ask", "write"])
+    who = Caller("key:lunch", "lunch", frozenset(["read", "ask", "write"]), groups=frozenset(["lunch"]), key_id=key.id)
+    keyed = replace(services, principal=replace(services.principal, caller=who))
+    hidden = GUIDE.replace("Lantern", "Hidden").replace("Part", "Slip")
+    booked: list[tuple[bool, str]] = []
+    embedder = type(services.search_deps.embedder)
+    embed = embedder.embed
+
+    async def noting(self: Any, texts: Any) -> Any:
+        meter: Any = _meter.get()
+        booked.extend((meter is not None and meter._account is not None, text) for text in texts)
+        return await embed(self, texts)
+
+    await index_now(services, "test", [Source("hidden.md", "hidden.md", hidden.encode(), access=("group:hr",))])
+    for job in await job_service.list_jobs(services):
+        async with services.database.transaction(services.principal) as connection:
+            await connection.execute("DELETE FROM rag.jobs WHERE id = $1", job.id)
+    await index_now(keyed, "test", [Source("own.md", "own.md", GUIDE.encode())])
+    monkeypatch.setattr(embedder, "embed", noting)
+    await services.worker().run_until_idle()
+    assert {(on_key, "Slip" in text) for on_key, text in booked} == {(False, True), (True, False)}
