@@ -368,12 +368,19 @@ RETURN replace(lower(upper(btrim(regexp_replace(
   regexp_replace(replace(normalize($1, NFKC), '\', '/'), '[[:space:].]+(/|$)', '\1', 'g'), '/+', '/', 'g'), '/'))), 'ß', 'ss');
 COMMENT ON FUNCTION rag.folder_name IS 'A path as names of folders are compared: letters alike, without what says nothing.';
 
+-- A page is asked for in more ways than one: by other protocols, with questions and parameters, with escaped slashes.
+CREATE OR REPLACE FUNCTION rag.page_name(name text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN rag.folder_name(regexp_replace(regexp_replace(regexp_replace(split_part($1, '?', 1), ';[^/]*', '', 'g'), '%(2f|5c)', '/', 'gi'),
+  '^https?://([^/:]+)(:443|:80)?(/|$)', '\1\3', 'i'));
+COMMENT ON FUNCTION rag.page_name IS 'A path or an address as names of folders are compared, without what a page may be asked besides.';
+
 CREATE OR REPLACE FUNCTION rag.lies_in(external_id text, prefix text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN $2 = '' OR rag.folder_name(split_part($1, '?', 1)) = rag.folder_name($2)
-  OR starts_with(rag.folder_name($1) || '/', rag.folder_name($2) || '/');
+RETURN $2 = '' OR $1 = $2 OR (rag.folder_name($2) <> '' AND (starts_with(rag.page_name($1) || '/', rag.page_name($2) || '/')
+  OR starts_with(rag.folder_name($1) || '/', rag.folder_name($2) || '/')));
 COMMENT ON FUNCTION rag.lies_in IS
-  'Whether a document is in a folder, or is called so, whatever way it is written and whatever a page is asked ("?"); in the empty one are all.';
+  'Whether a document is in a folder, or is called so, whatever way it is written and however a page is asked for; in the empty one are all.';
 
 -- Whoever adds documents asks before it adds them, and holds the collection from then on: a rule that is made meanwhile waits for it, and
 -- looks again (rag.await_writers), so that no document escapes it.
@@ -389,13 +396,15 @@ BEGIN
   RETURN QUERY
     SELECT DISTINCT ON (n.external_id) n.external_id, r.prefix, r.access
     FROM (
-      SELECT a.prefix, a.access, folder_name(a.prefix) AS folder FROM access_rules a WHERE a.tenant_id = tenant AND a.collection_id = collection
+      SELECT a.prefix, a.access, folder_name(a.prefix) AS folder, page_name(a.prefix) AS page FROM access_rules a
+      WHERE a.tenant_id = tenant AND a.collection_id = collection
     ) AS r
     JOIN (
-      SELECT given.id AS external_id, folder_name(given.id) AS path, folder_name(split_part(given.id, '?', 1)) AS page
+      SELECT given.id AS external_id, folder_name(given.id) AS path, page_name(given.id) AS page
       FROM unnest(external_ids) AS given (id)
     ) AS n
-      ON r.folder = '' OR n.page = r.folder OR starts_with(n.path || '/', r.folder || '/')
+      ON r.prefix = '' OR n.external_id = r.prefix
+      OR (r.folder <> '' AND (starts_with(n.page || '/', r.page || '/') OR starts_with(n.path || '/', r.folder || '/')))
     WHERE r.access <> '{}' OR r.prefix = '' OR n.external_id = r.prefix OR starts_with(n.external_id, r.prefix || '/')
     ORDER BY n.external_id, length(r.folder) DESC, n.external_id = r.prefix OR starts_with(n.external_id, r.prefix || '/') DESC,
       r.prefix COLLATE "C";

@@ -680,7 +680,7 @@ async def test_what_no_rule_can_be(services: Services) -> None:
             "INSERT INTO rag.access_rules SELECT $1, $2, 'f' || n, '{}' FROM generate_series(1, $3) AS n",
             services.principal.tenant_id, home, MOST_RULES,
         )  # fmt: skip
-    with pytest.raises(InputError, match="at most 1,000"):
+    with pytest.raises(InputError, match="at most 10,000"):
         await set_folder_access(services, "default", "one more", [])
     await remove_folder_access(services, "default", "f1")
     await set_folder_access(services, "default", "one more", [])

@@ -507,6 +507,19 @@ async def test_no_text_of_a_view_is_compared_before_row_security(letters: Servic
             assert "'nowhere'" in plan
             if re.search(r"[\w\"\]](?: COLLATE \"\w+\"\))? = 'nowhere'", plan):
                 early.add(f"{view}.{column}")
+        lists = await owner.fetch(
+            "SELECT table_name, column_name FROM information_schema.columns"
+            " WHERE table_schema = 'analyst' AND udt_name IN ('_text', '_varchar', '_name') ORDER BY 1, 2"
+        )
+        assert ("passages", "headings") in {tuple(row) for row in lists}
+        for view, column in lists:
+            rows = await owner.fetch(
+                f"EXPLAIN (COSTS OFF) SELECT 1 FROM analyst.{view} WHERE 'nowhere' <= ANY ({column})"
+            )
+            plan = "\n".join(row[0] for row in rows)
+            assert "'nowhere'" in plan
+            if re.search(r"'nowhere'::text <= ANY \((?:\w+\.)?\w+\)", plan):
+                early.add(f"{view}.{column}")
         assert early == set()
     finally:
         await owner.close()

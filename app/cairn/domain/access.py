@@ -5,6 +5,8 @@ A document has a list of its own, or that of the rule about the nearest folder a
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -17,10 +19,8 @@ KINDS: Final = ("group", "person", "key")
 MOST_NAMES: Final = 100
 """Entries of a list, and groups of a key."""
 LONGEST_NAME: Final = 200
-MOST_RULES: Final = 1000
-"""Of a collection: each new document is held against all of them."""
-MOST_KEPT: Final = 10 * MOST_RULES  # bound: tests/db/test_access_beside.py
-"""Of a collection, with those that keep the list of a file for the time when it is away."""
+MOST_RULES: Final = 10_000
+"""Of a collection, with those that keep the list of a file while it is away: each new document is held against all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,17 @@ class AccessRule:
     access: Sequence[str]
 
 
+_NAMES_A_FOLDER: Final = re.compile(r"[^\s./\\?]")
+
+
 def check_prefix(prefix: str) -> str:
     """The folder as rules have it: what external ids begin with, without a slash at its end. Raises InputError."""
     if not prefix:
         return ""
-    if not (bare := prefix.rstrip("/")):
+    bare = prefix.rstrip("/")
+    if not _NAMES_A_FOLDER.search(
+        unicodedata.normalize("NFKC", bare)
+    ):  # blanks, dots and slashes say nothing (rag.folder_name)
         raise InputError(
             "a folder is what ids of documents begin with, such as hr/; leave it out for the whole collection"
         )

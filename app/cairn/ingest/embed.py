@@ -117,17 +117,22 @@ async def embed_documents(
     """For each document the vectors of its chunks, by model id; those of a large one are kept on the way, and it is told how far
     they are.
 
-    Texts that different people may read are never computed together: quantised for a batch, the vector of one depends on the
+    A document that not everybody may read is computed by itself: quantised for a batch, the vector of a text depends on the
     others, and whoever may read it could try what they say (docs/adr/0160-embedded-apart.md). Raises ProviderError."""
     names = [document.source.external_id for document in group]
     async with database.transaction(principal, readonly=True) as connection:
         lists = await documents.readers_by_name(connection, principal, collection_id, names)
     readers = [lists.get(name) for name in names]
+    # one that only some may read, or may from now on, is computed alone: others with its list may be opened later
+    apart = [
+        None if each is None and not document.source.access else document.source.external_id
+        for each, document in zip(readers, group, strict=True)
+    ]
     found: list[dict[int, list[HalfVector]]] = [{} for _ in group]
-    for each in dict.fromkeys(readers):
-        places = [at for at, one in enumerate(readers) if one == each]
+    for key in dict.fromkeys(apart):
+        places = [at for at, one in enumerate(apart) if one == key]
         alike = [group[at] for at in places]
-        made = await _embed_alike(database, principal, collection_id, used, alike, each, check, on_share)
+        made = await _embed_alike(database, principal, collection_id, used, alike, readers[places[0]], check, on_share)
         for at, one in zip(places, made, strict=True):
             found[at] = one
     return found

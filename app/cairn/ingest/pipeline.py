@@ -476,6 +476,8 @@ async def _publish_once(database: Database, target: Target, items: list[Embedded
             _require_same(known, item.registered)
             if item.registered is None or known.has_readers_of(item.registered):
                 await documents.take_access(connection, principal, target.collection_id, source, known)
+            elif source.access and (known.access is None or not set(known.access) <= set(source.access)):
+                raise InputError("who may read it changed while it was indexed; send it again")
             if is_large(document):
                 await vectors.drop_ahead(connection, principal, known.id)
             if known.is_current(document.content_hash, document.loader_revision):

@@ -39,11 +39,13 @@ async def pass_on_readers(
     database: Database, principal: Principal, collection_id: UUID, document_id: UUID, since: datetime
 ) -> None:
     """Before a document is removed whose file may have been read under another name since then: its access list goes along, also
-    one that it was given meanwhile. In a transaction of its own, since one stages one change."""
+    one that it was given meanwhile; below a rule for whom both name, where there is anybody. In transactions of their own, since
+    one stages one change."""
     async with database.transaction(principal) as connection:
         readers = await documents.readers_of(connection, principal, document_id)
-        heirs = await documents.heirs(connection, principal, document_id, since) if readers and readers.own else []
-    for heir in heirs:
+        heirs = await documents.heirs(connection, principal, document_id, since) if readers and readers.own else {}
+    for heir, ruled in heirs.items():
         assert readers is not None
-        async with database.transaction(principal) as connection:
-            await documents.give_access(connection, principal, collection_id, heir, readers.access)
+        if access := [one for one in readers.access if ruled is None or one in ruled]:
+            async with database.transaction(principal) as connection:
+                await documents.give_access(connection, principal, collection_id, heir, access)

@@ -139,11 +139,13 @@ async def _fill_batch(
     }
     hashes = {chunk_id: text_hash(text) for chunk_id, text in texts.items()}
     rows: list[tuple[UUID, bytes, HalfVector]] = []
-    readers = {item.id: item.access if item.access is None else tuple(item.access) for item in batch}
-    for each in dict.fromkeys(readers.values()):  # what different people may read is not computed together (ADR 160)
-        alike = [chunk_id for chunk_id, one in readers.items() if one == each]
+    # of a document that not everybody may read nothing is computed with others (ADR 160)
+    apart = {item.id: None if item.access is None else item.document_id for item in batch}
+    readers = {item.id: item.access for item in batch}
+    for key in dict.fromkeys(apart.values()):
+        alike = [chunk_id for chunk_id, one in apart.items() if one == key]
         inputs = {hashes[chunk_id]: texts[chunk_id] for chunk_id in alike}
-        made = await embed_texts(database, principal, used, inputs, each, context.check_cancelled)
+        made = await embed_texts(database, principal, used, inputs, readers[alike[0]], context.check_cancelled)
         rows += ((chunk_id, hashes[chunk_id], made[hashes[chunk_id]]) for chunk_id in alike)
     if rows:
         async with database.transaction(principal) as connection:

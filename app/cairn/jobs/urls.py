@@ -30,6 +30,8 @@ def fetch_urls(
         urls, metadata = payload["urls"], payload["metadata"]
         target, pages, failed = target_for(context, UUID(payload["collection_id"])), fetcher(), list[Rejected]()
 
+        read = set[str]()
+
         async def sources() -> AsyncIterator[Source]:
             for number, url in enumerate(urls):
                 await context.progress(number, len(urls), url)
@@ -38,6 +40,9 @@ def fetch_urls(
                 except PAGE_ERRORS as error:
                     failed.append(Rejected(url, url, error.code, error.detail))
                 else:
+                    if page.url in read:  # two addresses that lead to one
+                        continue
+                    read.add(page.url)
                     yield Source(page.url, page.name, page.content, media_type=page.media_type, metadata=metadata)
 
         outcomes = await ingest(database, target, sources(), check=context.check_cancelled)

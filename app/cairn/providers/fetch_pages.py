@@ -21,7 +21,7 @@ HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """`name` ends as files of its kind do."""
+    """`url`: where it was, after redirects. `name` ends as files of its kind do."""
 
     url: str
     name: str
@@ -61,7 +61,10 @@ class PageFetcher:
         if reply.status != 200:
             raise FetchError(f"{reply.url} answered {reply.status} instead of a page")
         kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
-        return FetchedPage(asked, page_name(reply.url, kind), reply.content, kind or None)
+        there = str(
+            self._http.check(reply.url)
+        )  # where it was led to: what lies there is not for others by another address
+        return FetchedPage(there, page_name(reply.url, kind), reply.content, kind or None)
 
 
 def page_name(url: str, kind: str) -> str:

@@ -10,7 +10,7 @@ from uuid import UUID
 import structlog
 
 from cairn.db.queries import load_queries
-from cairn.domain.access import MOST_KEPT, MOST_RULES, AccessRule, check_access, check_prefix
+from cairn.domain.access import MOST_RULES, AccessRule, check_access, check_prefix
 from cairn.domain.document import Collection
 from cairn.domain.principal import Principal
 from cairn.errors import InputError
@@ -57,8 +57,10 @@ async def set_folder_access(
     prefix = check_prefix(prefix)
     readers = None if access is None else list(check_access(access))
     await require_access_lists(connection)
+    before = await connection.fetchval(SQL["of_name"], principal.tenant_id, collection.id, prefix)
     await connection.execute(SQL["set"], collection.id, prefix, readers)
-    if await connection.fetchval(SQL["count"], principal.tenant_id, collection.id) > MOST_RULES:
+    is_new = before is None and readers is not None
+    if is_new and await connection.fetchval(SQL["count"], principal.tenant_id, collection.id) > MOST_RULES:
         raise InputError(
             f"a collection has at most {MOST_RULES:,} access rules: restrict a folder above, or take some away"
         )
@@ -72,13 +74,13 @@ async def keep_for_name(
     connection: Any, principal: Principal, collection_id: UUID, collection: str, external_id: str, access: Sequence[str]
 ) -> None:
     """A document that is no more had this list: whatever is called so again has it, too. A rule that is there for just this name
-    did not count beside the list: whom both name may read it then, or whom the list names. These rules are no person's, and
-    may be many more; where there are as many as there may be, that is said in the log."""
+    did not count beside the list: whom both name may read it then, or whom the list names. Where there
+    are as many rules as there may be, that is said in the log."""
     ruled = await connection.fetchval(SQL["of_name"], principal.tenant_id, collection_id, external_id)
     access = [one for one in access if one in (ruled or ())] or access
     if ruled is not None and set(ruled) == set(access):
         return
-    if ruled is None and await connection.fetchval(SQL["count"], principal.tenant_id, collection_id) >= MOST_KEPT:
+    if ruled is None and await connection.fetchval(SQL["count"], principal.tenant_id, collection_id) >= MOST_RULES:
         log.warning("access.list_not_kept", collection=str(collection_id), rules=MOST_RULES)
         return
     await connection.execute(SQL["set"], collection_id, external_id, list(access))

@@ -259,9 +259,13 @@ async def clock(connection: Any) -> datetime:
     return found
 
 
-async def heirs(connection: Any, principal: Principal, document_id: UUID, since: datetime) -> list[UUID]:
-    """Documents that have come with its content since then, and have no access list of their own."""
-    return [row["id"] for row in await connection.fetch(SQL["heirs"], principal.tenant_id, document_id, since)]
+async def heirs(
+    connection: Any, principal: Principal, document_id: UUID, since: datetime
+) -> dict[UUID, Sequence[str] | None]:
+    """Documents that have come with its content since then and have no access list of their own, with whom a rule lets read them;
+    None: everybody."""
+    rows = await connection.fetch(SQL["heirs"], principal.tenant_id, document_id, since)
+    return {row["id"]: row["access"] for row in rows}
 
 
 async def give_access(

@@ -11,7 +11,6 @@ leaves the answer that there is.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -363,7 +362,8 @@ def said_in(answer: Turn) -> str:
 
 async def advise(run: Run, draft: Draft, read: Sequence[Passage]) -> Draft:
     """The refusal with what to do next: a question back where the message is ambiguous, else other words or where the nearest of
-    `read` (best first) stands; and in which language the documents are, where nothing that was read is in the question's."""
+    `read` (best first) stands; and in which language the documents are, where all that was read is in another than the
+    question."""
     nearest = places(read, SHOWN)
     topics = [] if nearest else await run.deps.library.topics(run.question.collection, SHOWN)
     if _ambiguous(run):
@@ -373,9 +373,11 @@ async def advise(run: Run, draft: Draft, read: Sequence[Passage]) -> Draft:
     said = draft.text
     if said in refusals():  # "merci bcp" has no word that tells its language, but the plan knows it
         said = replies(run.plan.language).refusal
-    spoken = Counter(filter(None, map(written_in, read)))
-    most = "" if run.plan.language in spoken else next((code for code, _ in spoken.most_common(1)), "")
-    note = replies(run.plan.language).documents_in.get(most, "")
+    spoken = {written_in(one) for one in read}
+    [only] = (
+        spoken if len(spoken) == 1 else [None]
+    )  # a table may not tell, and of several languages one may be the question's
+    note = replies(run.plan.language).documents_in.get(only or "", "") if only != run.plan.language else ""
     return replace(draft, text=" ".join(filter(None, (said, note, advice))))
 
 
