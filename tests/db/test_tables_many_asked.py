@@ -115,6 +115,14 @@ SHOP = """# Shop
 | Tea towel | textiles | 480 | 642 |
 | Mug | china | 300 | 290 |
 """
+WEATHER = """# Weather
+
+| Month | Rain (mm) | Sun (h) |
+| --- | --- | --- |
+| June | 33.2 | 190 |
+| July | 82.9 | 170 |
+| August | 45.7 | 180 |
+"""
 LINES = """# Bus lines
 
 | Line | Company | Passengers 2024 | Passengers 2025 |
@@ -175,7 +183,8 @@ FILES = {
 
 MORE_FILES = {
     name: text.encode() for name, text in {
-        "sites.md": TRIAL, "wards.csv": WARD_RESULTS, "shop.md": SHOP, "lines.md": LINES, "hotels.md": HOTELS,
+        "sites.md": TRIAL, "wards.csv": WARD_RESULTS, "shop.md": SHOP, "lines.md": LINES, "weather.md": WEATHER,
+        "hotels.md": HOTELS,
         "rents.md": RENTS, "ventes.html": BAKERY, "autobuses.html": AUTOBUSES, "solar.html": SOLAR,
     }.items()
 }  # fmt: skip
@@ -276,6 +285,8 @@ async def more(services_of_module: Services) -> tuple[Library, list[Passage]]:
         ("By what percentage did sales of the tea towel grow from 2024 to 2025?", "33.75 %"),
         ("How many women were enrolled in each country?", None),  # some of them
         ("What is the total turnout?", None),
+        ("How much rain fell from June to August?", None),  # no change
+        ("How much did rain drop from July to August?", "-37.2"),
         ("How many passengers did L3 lose between 2024 and 2025?", "22550"),
         ("How many passengers did L1 lose between 2024 and 2025?", None),  # it gained some
         ("How many passengers did Urbasa lose between 2024 and 2025?", None),

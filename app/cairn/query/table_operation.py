@@ -61,6 +61,8 @@ def read_operation(reading: TableReading) -> Operation | None:
     said = {span.phrases[0] for span in reading.phrases(*COMPUTED)}
     if adjectives_in(reading.tokens) and said <= {"difference"}:
         return _read_how_much(reading)
+    if "difference" in said and _tells_what_fell(reading):
+        return None
     if judging := {span.phrases[0] for span in reading.phrases("best", "worst")}:
         reading.judged = not said and len(judging) == 1
         return ("highest" if "best" in judging else "lowest") if reading.judged else None
@@ -468,6 +470,20 @@ def _read_moved_rows(reading: TableReading, said: set[str]) -> Operation | None:
     reading.other, reading.compared = years
     reading.comparison = "more" if rising else "less"
     return "count" if asks[0].phrases[0] == "count" else "listing"
+
+
+def _tells_what_fell(reading: TableReading) -> bool:
+    """ "How much rain fell from June to August": a verb of what is measured, right behind it, and no change."""
+    length = asks_how_much(reading.tokens)
+    named = reading.header_after(length) if length else None
+    return (
+        named is not None
+        and named.start == length
+        and any(  # not "how much did it fall"
+            span.start == named.end and tuple(reading.tokens[span.start : span.end]) in MOVED
+            for span in reading.phrases("difference")
+        )
+    )
 
 
 def _asks_how_far(reading: TableReading, said: set[str]) -> bool:
