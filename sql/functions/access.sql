@@ -394,20 +394,20 @@ BEGIN
   IF is_distributed() THEN RETURN; END IF;
   PERFORM 1 FROM collections c WHERE c.tenant_id = tenant AND c.id = collection FOR KEY SHARE;
   RETURN QUERY
+    WITH rules AS MATERIALIZED (  -- names are folded once, and not for each pair
+      SELECT a.prefix, a.access, a.prefix || '/' AS start, folder_name(a.prefix) AS folder, folder_name(a.prefix) || '/' AS folder_start,
+        page_name(a.prefix) || '/' AS page_start
+      FROM access_rules a WHERE a.tenant_id = tenant AND a.collection_id = collection
+    ), named AS MATERIALIZED (
+      SELECT given.id AS external_id, folder_name(given.id) || '/' AS path, page_name(given.id) || '/' AS page
+      FROM unnest(external_ids) AS given (id) WHERE EXISTS (SELECT 1 FROM rules)
+    )
     SELECT DISTINCT ON (n.external_id) n.external_id, r.prefix, r.access
-    FROM (
-      SELECT a.prefix, a.access, folder_name(a.prefix) AS folder, page_name(a.prefix) AS page FROM access_rules a
-      WHERE a.tenant_id = tenant AND a.collection_id = collection
-    ) AS r
-    JOIN (
-      SELECT given.id AS external_id, folder_name(given.id) AS path, page_name(given.id) AS page
-      FROM unnest(external_ids) AS given (id)
-    ) AS n
+    FROM rules r JOIN named n
       ON r.prefix = '' OR n.external_id = r.prefix
-      OR (r.folder <> '' AND (starts_with(n.page || '/', r.page || '/') OR starts_with(n.path || '/', r.folder || '/')))
-    WHERE r.access <> '{}' OR r.prefix = '' OR n.external_id = r.prefix OR starts_with(n.external_id, r.prefix || '/')
-    ORDER BY n.external_id, length(r.folder) DESC, n.external_id = r.prefix OR starts_with(n.external_id, r.prefix || '/') DESC,
-      r.prefix COLLATE "C";
+      OR (r.folder <> '' AND (starts_with(n.page, r.page_start) OR starts_with(n.path, r.folder_start)))
+    WHERE r.access <> '{}' OR r.prefix = '' OR n.external_id = r.prefix OR starts_with(n.external_id, r.start)
+    ORDER BY n.external_id, length(r.folder) DESC, n.external_id = r.prefix OR starts_with(n.external_id, r.start) DESC, r.prefix COLLATE "C";
 END
 $$;
 COMMENT ON FUNCTION rag.rules_of IS
