@@ -396,13 +396,13 @@ async def test_vectors_of_what_the_caller_may_not_read_are_booked_on_no_key(
     keyed = replace(services, principal=replace(services.principal, caller=who))
     hidden = GUIDE.replace("Lantern", "Hidden").replace("Part", "Slip")
     booked: list[tuple[bool, str]] = []
-    embedder = type(services.search_deps.embedder)
+    embedder = services.search_deps.embedder
     embed = embedder.embed
 
-    async def noting(self: Any, texts: Any) -> Any:
+    async def noting(texts: Any) -> Any:
         meter: Any = _meter.get()
         booked.extend((meter is not None and meter._account is not None, text) for text in texts)
-        return await embed(self, texts)
+        return await embed(texts)
 
     await index_now(services, "test", [Source("hidden.md", "hidden.md", hidden.encode(), access=("group:hr",))])
     for job in await job_service.list_jobs(services):

@@ -458,7 +458,7 @@ async def test_documents_that_mention_a_word_are_found_by_the_index_of_words(con
 
 
 async def test_reuse_of_vectors_looks_up_hashes(either: Any) -> None:
-    nodes = await plan(either, VECTORS["reuse"], tenant(), 1, [b"a" * 32, b"b" * 32])
+    nodes = await plan(either, VECTORS["reuse"], tenant(), 1, [b"a" * 32, b"b" * 32], ["group:hr"])
     assert {"embeddings_reuse_idx", "embedded_ahead_reuse_idx"} <= indexes(nodes)
     assert not scans(nodes)
 
