@@ -294,6 +294,8 @@ async def more(services_of_module: Services) -> tuple[Library, list[Passage]]:
             "What are the three lines with the most passengers in 2025?",
             "\nL1, Urbasa: 1347850\nL2, Urbasa: 1042600\nL3, Transvega: 589200",
         ),
+        ("Which lines had passengers in 2025 lower than 2024?", "\nL3: 589200 (Passengers 2024: 611750)"),
+        ("Which lines had more than 2024 passengers in 2025?", None),  # all, or those above the year before
         ("Which of the four lines had the most passengers in 2025?", "L1: 1347850"),
         (
             "Which hotels sold at least as many nights as their target?",

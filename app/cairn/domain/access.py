@@ -33,6 +33,7 @@ class AccessRule:
 
 
 _NAMES_A_FOLDER: Final = re.compile(r"[^\s./\\?]")
+"""Blanks, dots and slashes say nothing (rag.folder_name)."""
 
 
 def check_prefix(prefix: str) -> str:
@@ -40,9 +41,7 @@ def check_prefix(prefix: str) -> str:
     if not prefix:
         return ""
     bare = prefix.rstrip("/")
-    if not _NAMES_A_FOLDER.search(
-        unicodedata.normalize("NFKC", bare)
-    ):  # blanks, dots and slashes say nothing (rag.folder_name)
+    if not _NAMES_A_FOLDER.search(unicodedata.normalize("NFKC", bare)):
         raise InputError(
             "a folder is what ids of documents begin with, such as hr/; leave it out for the whole collection"
         )

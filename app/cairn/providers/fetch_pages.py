@@ -61,9 +61,7 @@ class PageFetcher:
         if reply.status != 200:
             raise FetchError(f"{reply.url} answered {reply.status} instead of a page")
         kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
-        there = str(
-            self._http.check(reply.url)
-        )  # where it was led to: what lies there is not for others by another address
+        there = check_url(reply.url, self._settings)  # what is kept from some is not for them by another address
         return FetchedPage(there, page_name(reply.url, kind), reply.content, kind or None)
 
 
