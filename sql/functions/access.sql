@@ -542,6 +542,18 @@ END
 $$;
 COMMENT ON FUNCTION rag.set_access_rule IS 'Says who may read the documents of a folder that have no access list of their own.';
 
+CREATE OR REPLACE FUNCTION rag.is_ruled(collection uuid) RETURNS boolean
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  RETURN EXISTS (SELECT 1 FROM access_rules r WHERE r.tenant_id = tenant AND r.collection_id = collection AND r.access <> '{}')
+    OR EXISTS (SELECT 1 FROM sources s WHERE s.tenant_id = tenant AND s.collection_id = collection);
+END
+$$;
+COMMENT ON FUNCTION rag.is_ruled(uuid) IS 'Whether somebody has said who may read a folder of a collection, or follows a source into it, whoever asks.';
+
 CREATE OR REPLACE FUNCTION rag.follow_access_rules(collection uuid, prefix text) RETURNS TABLE (document uuid, opened boolean)
 LANGUAGE plpgsql SET search_path = pg_catalog, rag, public, pg_temp AS $$
 #variable_conflict use_variable

@@ -4,6 +4,9 @@
 -- Those that the caller may know of: all for who reads everything, else those that name it.
 SELECT prefix, access FROM rag.access_rules WHERE tenant_id = $1 AND collection_id = $2 ORDER BY prefix COLLATE "C"
 
+-- name: folded
+SELECT asked.name, rag.folder_name(asked.name) AS folded FROM unnest($1::text[]) AS asked (name)
+
 -- name: alike
 -- Of folders the rules that are for them, in whatever way these are written: in just this way first.
 SELECT DISTINCT ON (asked.folder) asked.folder, r.access FROM unnest($3::text[]) AS asked (folder)

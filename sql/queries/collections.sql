@@ -68,6 +68,9 @@ UPDATE rag.collections SET calibration = $3 WHERE tenant_id = $1 AND name = $2 R
 -- name: withholds
 SELECT rag.hidden_documents($1, ARRAY[$2::uuid], $3) IS NOT NULL
 
+-- name: is_ruled
+SELECT rag.is_ruled($1)
+
 -- name: count_open
 -- What of a collection everybody in the tenant may read.
 SELECT c.document_count - h.documents AS documents, c.chunk_count - h.chunks AS chunks

@@ -262,10 +262,10 @@ SELECT id FROM rag.documents WHERE tenant_id = $1 AND id = ANY ($2::uuid[])
 ORDER BY collection_id, external_id COLLATE "C" FOR KEY SHARE
 
 -- name: heirs
--- Documents that came with the same content since then, and have no list of their own.
+-- Documents that came with the same content since then, or have it since, and have no list of their own.
 SELECT h.id, h.access FROM rag.documents d
 JOIN rag.documents h ON h.tenant_id = $1 AND h.collection_id = d.collection_id AND h.content_hash = d.content_hash AND h.id <> d.id
-WHERE d.tenant_id = $1 AND d.id = $2 AND h.created_at >= $3 AND (h.access IS NULL OR h.access_from IS NOT NULL)
+WHERE d.tenant_id = $1 AND d.id = $2 AND (h.created_at >= $3 OR (h.version > 1 AND h.updated_at >= $3)) AND (h.access IS NULL OR h.access_from IS NOT NULL)
 ORDER BY h.external_id COLLATE "C"
 
 -- name: readers_of

@@ -18,7 +18,7 @@ from cairn.domain.access import MOST_RULES
 from cairn.domain.document import Indexed, Rejected, Source
 from cairn.domain.document_list import DocumentFilter
 from cairn.domain.ids import new_id
-from cairn.errors import InputError
+from cairn.errors import ForbiddenError, InputError
 from cairn.graph.refresh import due
 from cairn.ingest.embed import embed_documents, in_use
 from cairn.ingest.loaders import load_text
@@ -621,3 +621,16 @@ async def test_a_page_is_in_its_folder_whatever_it_is_asked(services: Services, 
     await index_now(services, "test", [source(name, CAFETERIA, None)])
     assert await count(services, "documents WHERE access IS NOT NULL") == restricted
     assert await count(services, "documents d WHERE rag.lies_in(d.external_id, 'site/hr')") == restricted
+
+
+async def test_who_operates_deletes_a_collection_with_rules_or_a_source(services: Services) -> None:
+    """What came later under its name would be open."""
+    outsider = as_caller(services, scopes=("read", "ask", "write"))
+    await set_folder_access(services, "ruled", "hr", ["group:hr"])
+    await index_now(services, "plain", [source("a.md", CAFETERIA, None)])
+    with pytest.raises(ForbiddenError):
+        await delete_collection(outsider, "ruled")
+    with pytest.raises(ForbiddenError):  # whom a rule names neither
+        await delete_collection(as_caller(services, "hr", scopes=("read", "ask", "write")), "ruled")
+    await delete_collection(outsider, "plain")
+    await delete_collection(services, "ruled")

@@ -340,7 +340,7 @@ async def test_documents_that_came_otherwise_stay(services: Services, folder: Pa
 
 async def test_two_sources_do_not_share_ids(services: Services, folder: Path) -> None:
     source = await follow(services, folder)
-    for prefix in ("papers", "papers/hr", ""):
+    for prefix in ("papers", "papers/hr", "", "PAPERS"):
         with pytest.raises(ConflictError, match="another prefix"):
             await sources.add_source(services, "default", SourceWish(str(folder), prefix), local=True)
     await sources.add_source(services, "default", SourceWish(str(folder), "papers2"), local=True)
@@ -497,6 +497,21 @@ async def test_a_source_takes_nobodys_rule_away(services: Services, folder: Path
     assert not (await sources.get_source(services, source.id)).paused, "nothing of what is refused is done"
     await sources.change_source(services, source.id, SourceChange(access={}))
     assert await rules() == [("papers/hr", ["group:board"])]
+
+
+async def test_a_folder_that_is_written_otherwise_keeps_its_readers(services: Services, folder: Path) -> None:
+    """As its share writes it now: on many disks it is the same folder."""
+    source = await follow(services, folder, access={"hr": ["group:personnel"]})
+    for spelling in ("HR", "hr ", "hr"):
+        changed = await sources.change_source(services, source.id, SourceChange(access={spelling: ["group:personnel"]}))
+        assert dict(changed.wish.access) == {spelling: ["group:personnel"]}
+        rules = await list_access_rules(services, "default")
+        assert [(rule.prefix, list(rule.access)) for rule in rules] == [
+            (f"papers/{spelling}".rstrip("/"), ["group:personnel"])
+        ]
+        async with services.database.transaction(services.principal, readonly=True) as connection:
+            sql = "SELECT DISTINCT access FROM rag.documents WHERE external_id LIKE 'papers/hr/%'"
+            assert [row["access"] for row in await connection.fetch(sql)] == [["group:personnel"]]
 
 
 async def test_a_rule_of_a_source_stays_where_documents_of_others_have_their_readers_from_it(

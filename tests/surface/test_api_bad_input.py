@@ -67,6 +67,11 @@ def test_unknown_names_are_refused_with_the_nearest(api: Api) -> None:
     ]  # fmt: skip
     nested = problem(api.client.post("/index", json={"documents": [{"texts": "x"}]}), 422)
     assert "body.documents.0.texts: there is no such name here; did you mean text?" in nested["detail"]
+    for name, meant in (("acess", "did you mean access?"), ("readers", "access, files, metadata")):  # it would be open
+        parts = [("files", ("a.txt", b"Soup."))]
+        sent = problem(api.client.post("/collections/stones/documents", files=parts, data={name: "group:hr"}), 422)
+        assert sent["errors"][0]["location"] == f"body.{name}"
+        assert meant in sent["errors"][0]["message"]
     assert api.client.get("/health/live?_=1").status_code == 200
 
 

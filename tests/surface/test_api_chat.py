@@ -371,6 +371,21 @@ def test_an_upload_need_not_be_waited_for(stones: Api) -> None:
     assert len(stones.client.get(f"/chat/{chat_id}/documents").json()["items"]) == 1
 
 
+def test_files_of_a_chat_come_with_their_readers_or_not_at_all(stones: Api) -> None:
+    chat_id = f"c{uuid4()}"
+    files = [("files", ("leave.md", b"Thirty days."))]
+    refused = stones.client.post(f"/chat/{chat_id}/documents", files=files, data={"acces": "group:personnel"})
+    assert "did you mean access?" in problem(refused, 422)["detail"]
+    assert stones.client.get(f"/chat/{chat_id}/documents").json()["items"] == []
+    sent = stones.client.post(
+        f"/chat/{chat_id}/documents", files=files, data={"access": ["group:personnel", "group:law"]}
+    )
+    assert sent.status_code == 200, sent.text
+    (made,) = sent.json()["uploaded"]
+    stored = stones.client.get(f"/collections/chat_{chat_id}/documents/{made['id']}").json()
+    assert sorted(stored["access"]) == ["group:law", "group:personnel"]
+
+
 # --- bad input ------------------------------------------------------------------------------------------------------------
 
 

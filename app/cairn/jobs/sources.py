@@ -332,7 +332,7 @@ class _Run:
         before = self._known.get(path)
         async with self._database.transaction(self._principal) as connection:
             if before is not None and before.owned:
-                await _delete_document(connection, self._principal, self._source, before.external_id)
+                await _delete_document(connection, self._principal, self._source, before.external_id, may_return=True)
             skipped = sources.ReadFile(path, file.version, file.content_id, "skipped", why)
             await sources.record_files(connection, self._principal, self._source.id, [skipped])
 

@@ -169,10 +169,13 @@ async def list_collections(services: Services, *, after: str = "", limit: int = 
 
 
 async def delete_collection(services: Services, name: str) -> None:
-    """Remove it with all its documents. Raises NotFoundError; ForbiddenError where it has some that the caller may not read."""
+    """Remove it with all its documents, rules and sources. Raises NotFoundError; ForbiddenError where it has documents that the
+    caller may not read, or rules or a source, which are for who operates: what came later under its name would be open."""
     collection = await get_collection(services, name)
     async with services.database.transaction(services.principal) as connection:
         await require_reader_of_all(services, connection, collection)
+        if not services.principal.caller.reads_all and await collections.is_ruled(connection, collection.id):
+            raise ForbiddenError("admin")
         counts = await collections.count_open(connection, services.principal, collection.id)  # the audit log stays
         await traces.forget_collection(connection, services.principal, collection.id)
         if not (gone := await collections.delete(connection, services.principal, name)):

@@ -106,9 +106,10 @@ def select_files(paths: Sequence[Path], base: Path | None = None, *, prefix: str
     """
     selection = Selection(tuple(map(_absolute, paths)))
     before = "" if prefix is None else f"{_check_prefix(prefix)}/"
+    reals = [Path(os.path.realpath(path)) for path in selection.named]
     for path in selection.named:
         if path.is_dir():
-            for file in _walk(path, selection.skipped):
+            for file in _walk(path, reals, selection.skipped):
                 identity = before + _identity(file, base or path.parent)
                 selection.files.append(SelectedFile(file, identity, named=False))
         elif path.exists():
@@ -151,13 +152,13 @@ def _check_identities(files: Sequence[SelectedFile]) -> None:
             )
 
 
-def _walk(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
-    """Files under the folder in the order of their names, without hidden ones and what tools have put there."""
+def _walk(folder: Path, reals: Sequence[Path], skipped: list[Skipped]) -> Iterator[Path]:
+    """Files under the folder in the order of their names, without hidden ones, what tools have put there, and links to what is in
+    one of the `reals`."""
 
     def unreadable(error: OSError) -> None:
         skipped.append(Skipped(str(error.filename), error.strerror or str(error)))
 
-    real = Path(os.path.realpath(folder))
     for current, folders, names in os.walk(folder, onerror=unreadable):
         kept = []
         for name in sorted(folders):
@@ -173,7 +174,7 @@ def _walk(folder: Path, skipped: list[Skipped]) -> Iterator[Path]:
                 skipped.append(Skipped(str(file), "hidden"))
             elif not file.is_file():
                 skipped.append(Skipped(str(file), "not a regular file"))
-            elif file.is_symlink() and Path(os.path.realpath(file)).is_relative_to(real):
+            elif file.is_symlink() and any(Path(os.path.realpath(file)).is_relative_to(real) for real in reals):
                 # by its own name it has its readers; a link elsewhere would have those of the link's place
                 skipped.append(Skipped(str(file), "a link to what is read by its own name"))
             else:

@@ -137,8 +137,10 @@ async def add_source(
 
 
 async def _refuse_overlap(connection: object, principal: Principal, found: Collection, wish: SourceWish) -> None:
-    for prefix, address in await sources.list_prefixes(connection, principal, found.id):
-        if _overlap(prefix, wish.prefix):
+    there = await sources.list_prefixes(connection, principal, found.id)
+    folded = await access_rules.fold(connection, [wish.prefix, *(prefix for prefix, _ in there)])
+    for prefix, address in there:
+        if _overlap(folded[prefix], folded[wish.prefix]):
             begin = f"begin with {prefix}/" if prefix else "begin with anything"
             raise ConflictError(
                 f"collection {found.name} follows {address} already, with ids that {begin}: give this source another prefix, "
@@ -356,9 +358,11 @@ async def _give_access(
     async with services.database.transaction(services.principal, readonly=True) as connection:
         places = [_place(wish, folder) for folder in wish.access]
         now = await access_rules.rules_alike(connection, services.principal, found.id, places)
+        folded = await access_rules.fold(connection, [*wish.access, *before])
+    respelled = {folded[folder]: names for folder, names in before.items()}
     lacking, own = dict[str, Sequence[str]](), dict[str, Sequence[str]]()
     for folder, names in wish.access.items():
-        said, had = now.get(place := _place(wish, folder)), before.get(folder)
+        said, had = now.get(place := _place(wish, folder)), respelled.get(folded[folder])
         is_new = had is None or sorted(had) != sorted(names)
         if is_new and said is not None and said not in (sorted(names), sorted(names if had is None else had)):
             readers = f"is only for {', '.join(said)}" if said else "is for everybody in the tenant"
@@ -366,8 +370,8 @@ async def _give_access(
                 f"{place or 'the collection'} {readers}, as somebody has said: give the source the same readers for it, or first "
                 "give the folder those of the source"
             )
-        if said is None or (is_new and said != sorted(names)):
-            lacking[place] = names
+        if said is None or (is_new and said != sorted(names)) or (had is not None and folder not in before):
+            lacking[place] = names  # in the new spelling, before the old one goes
         if had is not None or said is None:
             own[folder] = names
     for place, names in lacking.items():

@@ -35,6 +35,11 @@ async def list_rules(connection: Any, principal: Principal, collection_id: UUID)
     return [AccessRule(row["prefix"], row["access"]) for row in rows]
 
 
+async def fold(connection: Any, names: Sequence[str]) -> dict[str, str]:
+    """Names of folders as they are compared (`rag.folder_name`)."""
+    return {row["name"]: row["folded"] for row in await connection.fetch(SQL["folded"], list(names))}
+
+
 async def rules_alike(
     connection: Any, principal: Principal, collection_id: UUID, folders: Sequence[str]
 ) -> dict[str, list[str]]:

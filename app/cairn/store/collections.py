@@ -90,6 +90,11 @@ async def calibrate(connection: Any, principal: Principal, name: str, value: dic
     return await connection.fetchval(SQL["calibrate"], principal.tenant_id, name, value) is not None
 
 
+async def is_ruled(connection: Any, collection_id: UUID) -> bool:
+    """Whether it has rules for who may read what comes, or a source."""
+    return bool(await connection.fetchval(SQL["is_ruled"], collection_id))
+
+
 async def withholds(connection: Any, principal: Principal, collection_id: UUID) -> bool:
     """Whether it has a document that the caller may not read."""
     return bool(await connection.fetchval(SQL["withholds"], principal.tenant_id, collection_id, principal.principals))

@@ -16,9 +16,12 @@ from cairn.interfaces.http import problems
 from cairn.interfaces.http.chat import ChatId
 from cairn.interfaces.http.chat_frames import ChatSource, chat_source
 from cairn.interfaces.http.documents import (
+    KNOWN_FIELDS,
     DocumentPage,
+    FormAccess,
     accepted,
     document_page,
+    for_readers,
     received,
 )
 from cairn.interfaces.http.models import COLLECTION_EXAMPLE, ID_EXAMPLE, Body, JobOut, example
@@ -226,6 +229,7 @@ class ChatUploadOut(BaseModel):
 
 @router.post(
     "/chat/{chat_id}/documents",
+    dependencies=[KNOWN_FIELDS],
     tags=["compatibility"],
     response_model=ChatUploadOut,
     responses={
@@ -244,6 +248,7 @@ async def upload_chat_documents(
             json_schema_extra={"minItems": 1},
         ),
     ],
+    access: FormAccess,
     metadata: Annotated[
         str | None, Form(description="A JSON object, stored with each document.", examples=['{"team": "people"}'])
     ] = None,
@@ -251,7 +256,7 @@ async def upload_chat_documents(
 ) -> Response:
     """A file that cannot be read fails alone. The same name with other content is a new version of the document."""
     collection = conversation_service.chat_collection(chat_id)
-    sources = await received(files, metadata, services.settings.current)
+    sources = for_readers(await received(files, metadata, services.settings.current), access)
     if not wait:
         return accepted(await documents.index_later(services, collection, sources))
     outcomes = await documents.index_now(services, collection, sources)

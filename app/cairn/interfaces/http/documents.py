@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from fastapi import APIRouter, File, Form, Query, Response, UploadFile
+from fastapi import APIRouter, Depends, File, Form, Query, Request, Response, UploadFile
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, FailFast, Field
 
@@ -44,6 +44,7 @@ from cairn.interfaces.http.models import (
     job_out,
 )
 from cairn.interfaces.http.running import Cursor, Limit, ServicesDep, TypedRoute, decode_cursor, encode_cursor
+from cairn.interfaces.http.unknown_names import check_form
 from cairn.language.text import normalise
 from cairn.service import documents, jobs
 from cairn.service.documents import check_source, index_now
@@ -183,8 +184,26 @@ def _fields(document: Document) -> dict[str, Any]:
 # --- upload -----------------------------------------------------------------------------------------------------------
 
 
+async def _known_fields(request: Request) -> None:
+    check_form(await request.form(), ("files", "access", "metadata"))
+
+
+FormAccess = Annotated[
+    list[str],
+    Form(
+        default_factory=list,
+        max_length=MOST_NAMES,
+        description=f"{ACCESS} Left out: as it is. Repeat it; needs the scope admin.",
+        examples=[["group:personnel"]],
+    ),
+]
+KNOWN_FIELDS: Final = Depends(_known_fields)
+"""Of a form with files: others are refused."""
+
+
 @router.post(
     "/collections/{name}/documents",
+    dependencies=[KNOWN_FIELDS],
     status_code=202,
     response_model=JobOut,
     responses={
@@ -203,15 +222,7 @@ async def upload_documents(
             json_schema_extra={"minItems": 1},
         ),
     ],
-    access: Annotated[
-        list[str],
-        Form(
-            default_factory=list,
-            max_length=MOST_NAMES,
-            description=f"{ACCESS} Left out: as it is. Repeat it; needs the scope admin.",
-            examples=[["group:personnel"]],
-        ),
-    ],
+    access: FormAccess,
     metadata: Annotated[
         str | None, Form(description="A JSON object, stored with each document.", examples=['{"team": "people"}'])
     ] = None,
@@ -221,14 +232,19 @@ async def upload_documents(
     new version. The collection is created if need be."""
     settings = services.settings.current
     documents.check_collection_name(name)
-    sources = await received(files, metadata, settings)
-    if access:
-        named = check_access([one for one in access if one])
-        sources = [replace(source, access=named) for source in sources]
+    sources = for_readers(await received(files, metadata, settings), access)
     if wait:
         outcomes = await documents.index_now(services, name, sources)
         return JSONResponse(upload_result(outcomes, await epoch_of(services, name)))
     return accepted(await documents.index_later(services, name, sources))
+
+
+def for_readers(sources: list[Source], access: Sequence[str]) -> list[Source]:
+    """With the list of readers that a form gives; the same where it gives none. Raises InputError."""
+    if not access:
+        return sources
+    named = check_access([one for one in access if one])
+    return [replace(source, access=named) for source in sources]
 
 
 def accepted(job: Job) -> Response:

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import Any, get_args
 
 from pydantic import BaseModel
+from starlette.datastructures import FormData
 from starlette.requests import Request
 
 from cairn.errors import InputError
@@ -30,6 +31,17 @@ def check_parameters(request: Request, known: Collection[str]) -> None:
         for name in unknown
     ]
     raise InputError("; ".join(f"{one['location']}: {one['message']}" for one in errors), errors=errors)
+
+
+def check_form(form: FormData, known: Collection[str]) -> None:
+    """The same of the fields of a form: a list of readers that is ignored would leave a document open."""
+    unknown = [name for name in dict.fromkeys(form) if name not in known][:_MOST]
+    if unknown:
+        errors = [
+            {"location": f"body.{normalise(name[:100])}", "message": explain(name, known), "type": "extra_forbidden"}
+            for name in unknown
+        ]
+        raise InputError("; ".join(f"{one['location']}: {one['message']}" for one in errors), errors=errors)
 
 
 def explain(name: str, known: Collection[str]) -> str:
