@@ -368,7 +368,8 @@ RETURN replace(lower(upper(btrim(regexp_replace(
   regexp_replace(replace(normalize($1, NFKC), '\', '/'), '[[:space:].]+(/|$)', '\1', 'g'), '/+', '/', 'g'), '/'))), 'ß', 'ss');
 COMMENT ON FUNCTION rag.folder_name IS 'A path as names of folders are compared: letters alike, without what says nothing.';
 
--- A page is asked for in more ways than one: by other protocols, with questions and parameters, with escaped slashes.
+-- A page is asked for in more ways than one: by other protocols, with questions and parameters, with escaped slashes. A rule for what has
+-- a question or a parameter in its own name is for that alone.
 CREATE OR REPLACE FUNCTION rag.page_name(name text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN rag.folder_name(regexp_replace(regexp_replace(regexp_replace(split_part($1, '?', 1), ';[^/]*', '', 'g'), '%(2f|5c)', '/', 'gi'),
@@ -377,8 +378,8 @@ COMMENT ON FUNCTION rag.page_name IS 'A path or an address as names of folders a
 
 CREATE OR REPLACE FUNCTION rag.lies_in(external_id text, prefix text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN $2 = '' OR $1 = $2 OR (rag.folder_name($2) <> '' AND (starts_with(rag.page_name($1) || '/', rag.page_name($2) || '/')
-  OR starts_with(rag.folder_name($1) || '/', rag.folder_name($2) || '/')));
+RETURN $2 = '' OR $1 = $2 OR (rag.folder_name($2) <> '' AND (starts_with(rag.folder_name($1) || '/', rag.folder_name($2) || '/')
+  OR ($2 !~ '[?;]' AND starts_with(rag.page_name($1) || '/', rag.page_name($2) || '/'))));
 COMMENT ON FUNCTION rag.lies_in IS
   'Whether a document is in a folder, or is called so, whatever way it is written and however a page is asked for; in the empty one are all.';
 
@@ -395,9 +396,10 @@ BEGIN
   PERFORM 1 FROM collections c WHERE c.tenant_id = tenant AND c.id = collection FOR KEY SHARE;
   RETURN QUERY
     WITH rules AS MATERIALIZED (  -- names are folded once, and not for each pair
-      SELECT a.prefix, a.access, a.prefix || '/' AS start, folder_name(a.prefix) AS folder, folder_name(a.prefix) || '/' AS folder_start,
-        page_name(a.prefix) || '/' AS page_start
-      FROM access_rules a WHERE a.tenant_id = tenant AND a.collection_id = collection
+      SELECT a.prefix, a.access, a.prefix || '/' AS start, folded.name AS folder, folded.name || '/' AS folder_start,
+        CASE WHEN a.prefix ~ '[?;]' THEN NULL WHEN a.prefix ~ '[%:]' THEN page_name(a.prefix) ELSE folded.name END || '/' AS page_start
+      FROM access_rules a CROSS JOIN LATERAL (SELECT folder_name(a.prefix) AS name OFFSET 0) AS folded
+      WHERE a.tenant_id = tenant AND a.collection_id = collection
     ), named AS MATERIALIZED (
       SELECT given.id AS external_id, folder_name(given.id) || '/' AS path, page_name(given.id) || '/' AS page
       FROM unnest(external_ids) AS given (id) WHERE EXISTS (SELECT 1 FROM rules)
@@ -407,11 +409,33 @@ BEGIN
       ON r.prefix = '' OR n.external_id = r.prefix
       OR (r.folder <> '' AND (starts_with(n.page, r.page_start) OR starts_with(n.path, r.folder_start)))
     WHERE r.access <> '{}' OR r.prefix = '' OR n.external_id = r.prefix OR starts_with(n.external_id, r.start)
-    ORDER BY n.external_id, length(r.folder) DESC, n.external_id = r.prefix OR starts_with(n.external_id, r.start) DESC, r.prefix COLLATE "C";
+    ORDER BY n.external_id, n.external_id = r.prefix DESC, length(r.folder) DESC, starts_with(n.external_id, r.start) DESC,
+      r.prefix COLLATE "C";
 END
 $$;
 COMMENT ON FUNCTION rag.rules_of IS
-  'Of external ids that a rule gives an access list: the rule with the longest prefix; one that opens a folder only where it is written alike.';
+  'Of external ids that a rule gives an access list: the rule for the very name, else the one with the longest prefix; one that opens a folder only where it is written alike.';
+
+-- A page is called by the address that it was at, after redirects: by the one that was asked for where the document, or a rule, has readers
+-- there, and it would be open at the other.
+CREATE OR REPLACE FUNCTION rag.keeps_address(collection uuid, asked text, reached text) RETURNS boolean
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+  restricted text[] := ARRAY(SELECT r.external_id FROM rules_of(collection, ARRAY[asked, reached]) AS r WHERE r.access <> '{}');
+BEGIN
+  IF reached = ANY (restricted) THEN RETURN false; END IF;
+  IF EXISTS (
+    SELECT 1 FROM documents d WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.external_id = reached
+  ) THEN RETURN false; END IF;
+  RETURN asked = ANY (restricted) OR EXISTS (
+    SELECT 1 FROM documents d
+    WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.external_id = asked AND d.access IS NOT NULL);
+END
+$$;
+COMMENT ON FUNCTION rag.keeps_address IS
+  'Whether a page that was asked for by one address and came from another keeps the first one, where it is not for everybody.';
 
 -- What a document held with an access list of its own is known when it holds something else, so that the list goes along when the content
 -- comes under another name. The last 16, of which a replacement counts twice: before it is read, and when it is published.

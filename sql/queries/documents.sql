@@ -21,6 +21,9 @@ WITH known AS (
 )
 SELECT k.*, EXISTS (SELECT 1 FROM rag.originals o WHERE o.tenant_id = $1 AND o.document_id = k.id) AS has_file FROM known k
 
+-- name: keeps_address
+SELECT rag.keeps_address($1, $2, $3)
+
 -- name: clock
 SELECT clock_timestamp()
 
@@ -32,8 +35,9 @@ SELECT rag.set_document_access($1, $2, $3)
 
 -- name: restricted_contents
 -- Documents with the content of one that has an access list of its own, with that list, null where theirs is of a rule or they have none.
--- A rule for the very name is a list of its own: one that was kept for it. After them, under no name, what such a document held before, unless everybody reads it elsewhere: for whom that list and the one that
--- the document has now both name, or where these have nobody in common for whom it was.
+-- A rule for the very name is a list of its own: one that was kept for it. After them, under no name, what such a document held before,
+-- unless everybody reads it elsewhere: for whom that list and the one that the document has now both name, or where these have nobody in
+-- common for whom it was.
 WITH formerly AS MATERIALIZED (
   SELECT DISTINCT ON (f.content) decode(f.content, 'hex') AS content_hash,
     coalesce(nullif(ARRAY(SELECT r FROM unnest(f.readers) AS r WHERE r = ANY (d.access)), '{}'), f.readers) AS access
@@ -265,7 +269,8 @@ ORDER BY collection_id, external_id COLLATE "C" FOR KEY SHARE
 -- Documents that came with the same content since then, or have it since, and have no list of their own.
 SELECT h.id, h.access FROM rag.documents d
 JOIN rag.documents h ON h.tenant_id = $1 AND h.collection_id = d.collection_id AND h.content_hash = d.content_hash AND h.id <> d.id
-WHERE d.tenant_id = $1 AND d.id = $2 AND (h.created_at >= $3 OR (h.version > 1 AND h.updated_at >= $3)) AND (h.access IS NULL OR h.access_from IS NOT NULL)
+WHERE d.tenant_id = $1 AND d.id = $2 AND (h.created_at >= $3 OR (h.version > 1 AND h.updated_at >= $3))
+  AND (h.access IS NULL OR h.access_from IS NOT NULL)
 ORDER BY h.external_id COLLATE "C"
 
 -- name: readers_of

@@ -21,7 +21,8 @@ SELECT t.char_start, t.char_end FROM rag.document_tables t WHERE t.tenant_id = $
 
 -- name: beside
 -- The tables of documents that reach into spans ($3 to $4) of them, without those of another version than the one that is there.
--- `numeric`: in the first column numbers of different units are names, "G1", "2B". `shared`: the words of its first column that all rows have, where it has at least five. `yearly`: columns of numbers that may be years.
+-- `numeric`: in the first column numbers of different units are names, "G1", "2B". `shared`: the words of its first column that all rows
+-- have, where it has at least five. `yearly`: columns of numbers that may be years.
 -- `coded`: each cell of the first column has a digit; `serial`: they are whole numbers, and all different; `numbered`: and rise by less
 -- than two from row to row; `repeats`: several rows have the same one.
 -- `flags`: of columns that say no more than yes or no, how yes is called; "x" may stand for it, and nothing for no.

@@ -10,9 +10,9 @@ SELECT t.name || '' AS tenant,
        CASE WHEN k.summary <> '' THEN k.summary ELSE array_to_string(s.sentences, ' ') END || '' AS summary,
        k.summary <> '' AS written_by_model,
        m.member_count,
-       m.names || '{}'::text[] AS members,
+       array_remove(m.names, NULL) AS members,
        s.sentence_count,
-       s.sentences || '{}'::text[] AS sentences,
+       array_remove(s.sentences, NULL) AS sentences,
        s.passage_ids,
        r.refreshed_at
 FROM rag.communities AS k

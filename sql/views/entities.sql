@@ -8,7 +8,7 @@ SELECT t.name || '' AS tenant,
        e.family || '' AS family,
        e.normal || '' AS normal,
        e.passage_count,
-       n.names || '{}'::text[] AS other_names,
+       array_remove(n.names, NULL) AS other_names,
        e.canonical_id AS stands_for,
        (SELECT count(*) FROM rag.adjacency AS a WHERE a.tenant_id = e.tenant_id AND a.node_id = e.id) AS relation_count
 FROM rag.entities AS e

@@ -24,7 +24,7 @@ from cairn.ingest.embed import embed_documents, in_use
 from cairn.ingest.loaders import load_text
 from cairn.ingest.pipeline import ingest
 from cairn.ingest.prepare import prepare
-from cairn.ingest.remove import pass_on_readers
+from cairn.ingest.remove import pass_on_readers, remove_document
 from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
 from cairn.service.documents import delete_collection, delete_document, get_collection, index_now
 from cairn.service.editing import delete_documents
@@ -35,7 +35,7 @@ from cairn.service.keys import create_key
 from cairn.service.search import get_trace
 from cairn.store import communities, traces
 from cairn.store import vectors as stored
-from cairn.store.documents import clock, set_access
+from cairn.store.documents import clock, find_id, keeps_address, set_access
 from cairn.wiring import Services
 from tests.db.extracting import MILL, TIN, Extracting, settings
 from tests.db.test_access_lists import as_caller, source
@@ -621,6 +621,70 @@ async def test_a_page_is_in_its_folder_whatever_it_is_asked(services: Services, 
     await index_now(services, "test", [source(name, CAFETERIA, None)])
     assert await count(services, "documents WHERE access IS NOT NULL") == restricted
     assert await count(services, "documents d WHERE rag.lies_in(d.external_id, 'site/hr')") == restricted
+
+
+async def test_a_rule_for_a_page_with_a_question_is_for_that_page(services: Services) -> None:
+    """Also where its name is longer than that of the folder, or of the rule that is meant."""
+    await set_folder_access(services, "test", "Contracts", ["group:law"])
+    await set_folder_access(services, "test", "Contracts; old", ["group:staff"])
+    await set_folder_access(services, "test", "wiki/index.php?title=Pay", ["group:hr"])
+    await set_folder_access(services, "test", "wiki/index.php?title=Cafeteria", ["group:staff"])
+    names = ("Contracts/a.md", "Contracts; old/a.md", "wiki/index.php?title=Pay", "wiki/index.php?title=Menu")
+    await index_now(services, "test", [source(name, f"{CAFETERIA} {name}", None) for name in names])
+    expected = [["group:law"], ["group:staff"], ["group:hr"], None]
+    assert [await readers(services, name) for name in names] == expected
+    await set_folder_access(services, "test", "wiki/index.php?title=Pay", ["group:board"])
+    await set_folder_access(services, "test", "Contracts; old", ["group:board"])
+    assert [await readers(services, name) for name in names] == [["group:law"], ["group:board"], ["group:board"], None]
+
+
+async def test_a_rule_of_a_folder_stays_where_a_page_of_its_name_was_for_others(services: Services) -> None:
+    await set_folder_access(services, "test", "site/docs", ["group:a"])
+    page = source("site/docs", CAFETERIA, ("group:c",))
+    await index_now(services, "test", [page, source("site/docs/more", f"{CAFETERIA} More.", None)])
+    for below in (True, False):
+        found = await get_collection(services, "test")
+        async with services.database.transaction(services.principal) as connection:
+            document = await find_id(connection, services.principal, found.id, "site/docs")
+            await remove_document(connection, services.principal, found.id, "test", document, may_return=True)
+        [rule] = [one for one in await list_access_rules(services, "test") if one.prefix == "site/docs"]
+        assert rule.access == (["group:a"] if below else ["group:c"])
+        if below:
+            await delete_documents(services, "test", DocumentFilter(external_ids=["site/docs/more"]))
+            await index_now(services, "test", [page])
+
+
+@pytest.mark.parametrize(
+    ("rule", "own", "there", "keeps"),
+    [
+        (None, None, False, False),
+        (None, ("group:hr",), False, True),
+        ("http://a.example/hr", None, False, True),
+        ("https://b.example", ("group:hr",), False, False),  # it has readers there, too
+        (None, ("group:hr",), True, False),
+    ],
+)
+async def test_a_page_that_redirects_is_never_open_where_it_was_not(
+    services: Services, rule: str | None, own: tuple[str, ...] | None, there: bool, keeps: bool
+) -> None:
+    asked, reached = "http://a.example/hr", "https://b.example/hr"
+    await index_now(services, "test", [source("open.md", CAFETERIA, None)])
+    if rule:
+        await set_folder_access(services, "test", rule, ["group:law"])
+    if own:
+        await index_now(services, "test", [source(asked, f"{CAFETERIA} Asked.", own)])
+    if there:
+        await index_now(services, "test", [source(reached, f"{CAFETERIA} Reached.", None)])
+    outsider = as_caller(services, scopes=("read", "write"))
+    found = await get_collection(services, "test")
+    async with services.database.transaction(outsider.principal) as connection:
+        assert await keeps_address(connection, found.id, asked, reached) is keeps
+
+
+async def readers(services: Services, name: str) -> list[str] | None:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        sql = "SELECT access FROM rag.documents WHERE external_id = $1"
+        return None if (found := await connection.fetchval(sql, name)) is None else list(found)
 
 
 async def test_who_operates_deletes_a_collection_with_rules_or_a_source(services: Services) -> None:

@@ -25,7 +25,7 @@ from keyed import (
     operations,
     settled,
 )  # fmt: skip
-from scripted_web import ScriptedWeb
+from scripted_web import Reply, ScriptedWeb
 from serving import Api, serving
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
@@ -54,6 +54,8 @@ class Readers:
 def web() -> Iterator[ScriptedWeb]:
     page = f"<html><head><title>Pay</title></head><body><p>The {MARKER} is paid on Mondays.</p></body></html>"
     with ScriptedWeb({"/pay": page, "/new": page, "/open": "<p>A page for everybody.</p>"}) as running:
+        running.pages["/away"] = Reply(status=302, headers={"Location": f"http://127.0.0.1:{running.port}/moved"})
+        running.pages["/moved"] = "<p>A page that was somewhere else.</p>"
         yield running
 
 
@@ -375,17 +377,19 @@ def test_a_page_at_the_address_of_a_restricted_one_is_left_out_alone(
         wait_until(ended, told=lambda: str(jobs[-1]))
         return jobs[-1]
 
-    assert fetch(readers.member, f"{here}/pay")["result"]["counts"]["added"] == 1
+    assert fetch(readers.member, f"{here}/pay", f"{here}/away")["result"]["counts"]["added"] == 2
     elsewhere = f"http://127.0.0.1:{web.port}/open"
-    job = fetch(readers.outsider, f"{here}/pay", f"{here}/new", elsewhere)  # there, and not there: the same is said
+    job = fetch(
+        readers.outsider, f"{here}/pay", f"{here}/new", f"{here}/away", elsewhere
+    )  # there, and not there: the same is said
     assert job["status"] == "succeeded", job
     assert [one["external_id"] for one in job["result"]["uploaded"]] == [elsewhere]
     failed = {one["external_id"]: (one["code"], "not yours to read" in one["error"]) for one in job["result"]["failed"]}
-    assert failed == dict.fromkeys((f"{here}/pay", f"{here}/new"), ("conflict", True))
+    assert failed == dict.fromkeys((f"{here}/pay", f"{here}/new", f"{here}/away"), ("conflict", True))
     assert not {MARKER, "Mondays", "Pay"} & set(str(job).split())
     listed = api.client.get("/collections/pages/documents", headers=bearer(readers.whole)).json()["items"]
     assert {one["external_id"]: one["access"] for one in listed} == {
-        f"{here}/pay": [f"group:{GROUP}"], elsewhere: None,
+        f"{here}/pay": [f"group:{GROUP}"], f"{here}/away": [f"group:{GROUP}"], elsewhere: None,
     }  # fmt: skip
 
 

@@ -12,7 +12,8 @@ from cairn.graph.refresh import follow
 from cairn.ingest.pipeline import Target, ingest
 from cairn.jobs.context import Handler, JobContext
 from cairn.jobs.documents import epoch_of
-from cairn.providers.fetch_pages import PageFetcher
+from cairn.providers.fetch_pages import FetchedPage, PageFetcher
+from cairn.store import documents
 from cairn.store.session import Database
 
 FETCH_URLS = "fetch_urls"
@@ -40,10 +41,11 @@ def fetch_urls(
                 except PAGE_ERRORS as error:
                     failed.append(Rejected(url, url, error.code, error.detail))
                 else:
-                    if page.url in read:  # two addresses that lead to one
+                    name = await _name_of(database, context, target.collection_id, page)
+                    if name in read:  # two addresses that lead to one
                         continue
-                    read.add(page.url)
-                    yield Source(page.url, page.name, page.content, media_type=page.media_type, metadata=metadata)
+                    read.add(name)
+                    yield Source(name, page.name, page.content, media_type=page.media_type, metadata=metadata)
 
         outcomes = await ingest(database, target, sources(), check=context.check_cancelled)
         await follow(database, context.principal, target.collection_id, target.settings)
@@ -52,3 +54,12 @@ def fetch_urls(
         return upload_result([*outcomes, *failed], epoch)
 
     return handle
+
+
+async def _name_of(database: Database, context: JobContext, collection_id: UUID, page: FetchedPage) -> str:
+    """Where the page was in the end, unless it has readers by the address that was asked for, and would be open there."""
+    if page.asked == page.url:
+        return page.url
+    async with database.transaction(context.principal) as connection:
+        keeps = await documents.keeps_address(connection, collection_id, page.asked, page.url)
+    return page.asked if keeps else page.url

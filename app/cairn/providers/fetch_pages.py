@@ -21,8 +21,9 @@ HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """`url`: where it was, after redirects. `name` ends as files of its kind do."""
+    """`url`: where it was, after redirects; `asked`: where it was asked for. `name` ends as files of its kind do."""
 
+    asked: str
     url: str
     name: str
     content: bytes
@@ -62,7 +63,7 @@ class PageFetcher:
             raise FetchError(f"{reply.url} answered {reply.status} instead of a page")
         kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
         there = check_url(reply.url, self._settings)  # what is kept from some is not for them by another address
-        return FetchedPage(there, page_name(reply.url, kind), reply.content, kind or None)
+        return FetchedPage(asked, there, page_name(reply.url, kind), reply.content, kind or None)
 
 
 def page_name(url: str, kind: str) -> str:

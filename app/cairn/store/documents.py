@@ -259,6 +259,11 @@ async def clock(connection: Any) -> datetime:
     return found
 
 
+async def keeps_address(connection: Any, collection_id: UUID, asked: str, reached: str) -> bool:
+    """Whether a page keeps the address that was asked for: it has readers there, and would be open where redirects led."""
+    return bool(await connection.fetchval(SQL["keeps_address"], collection_id, asked, reached))
+
+
 async def heirs(
     connection: Any, principal: Principal, document_id: UUID, since: datetime
 ) -> dict[UUID, Sequence[str] | None]:

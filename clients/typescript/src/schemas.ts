@@ -178,6 +178,12 @@ export interface AuditPage {
 export interface Body_upload_chat_documents {
   /** PDF, Word, Excel, PowerPoint, mails, text, code and more; names are identities. */
   files: string[];
+  /**
+   * Who may read it: `group:<name>`, `person:<subject of a token>`, `key:<id>`; empty: as the rules of its folder
+   * say (`PUT /collections/{name}/access`), without any everybody in the tenant. Left out: as it is. Repeat it;
+   * needs the scope admin.
+   */
+  access?: string[];
   /** A JSON object, stored with each document. */
   metadata?: string | null;
 }

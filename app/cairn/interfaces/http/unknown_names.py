@@ -34,8 +34,8 @@ def check_parameters(request: Request, known: Collection[str]) -> None:
 
 
 def check_form(form: FormData, known: Collection[str]) -> None:
-    """The same of the fields of a form: a list of readers that is ignored would leave a document open."""
-    unknown = [name for name in dict.fromkeys(form) if name not in known][:_MOST]
+    """The same of the fields of a form: a list of readers that is ignored would leave a document open. `_charset_` is of HTML."""
+    unknown = [name for name in dict.fromkeys(form) if name not in (*known, "_charset_")][:_MOST]
     if unknown:
         errors = [
             {"location": f"body.{normalise(name[:100])}", "message": explain(name, known), "type": "extra_forbidden"}
