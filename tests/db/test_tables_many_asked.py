@@ -165,6 +165,31 @@ SOLAR = """<html lang="de"><head><title>Solaranlage</title></head><body><h1>Sola
 <tr><td>Oktober</td><td>452</td><td>216</td></tr><tr><td>November</td><td>263</td><td>81</td></tr>
 <tr><td>Dezember</td><td>187</td><td>38</td></tr>
 </table></body></html>"""
+MEDALS = """<html lang="de"><head><title>Medaillen</title></head><body><h1>Medaillen</h1><table>
+<tr><th>Land</th><th>Medaillen 2016</th><th>Medaillen 2020</th></tr>
+<tr><td>Deutschland</td><td>42</td><td>37</td></tr><tr><td>Italien</td><td>28</td><td>40</td></tr>
+<tr><td>Kuba</td><td>11</td><td>15</td></tr></table></body></html>"""
+MEDALLAS = """<html lang="es"><head><title>Medallas</title></head><body><h1>Medallas</h1><table>
+<tr><th>País</th><th>Medallas 2016</th><th>Medallas 2020</th></tr>
+<tr><td>Alemania</td><td>42</td><td>37</td></tr><tr><td>Italia</td><td>28</td><td>40</td></tr>
+<tr><td>Cuba</td><td>11</td><td>15</td></tr></table></body></html>"""
+POINTS = """<html lang="de"><head><title>Liga</title></head><body><h1>Liga</h1><table>
+<tr><th>Verein</th><th>Punkte</th></tr><tr><td>Rapid</td><td>51</td></tr><tr><td>Austria</td><td>48</td></tr>
+</table></body></html>"""
+MATCHES = """# League
+
+| Team | Matches 2023 | Matches 2024 |
+| --- | --- | --- |
+| Rovers | 38 | 46 |
+| Albion | 40 | 44 |
+"""
+MINING = """# Copper
+
+| Country | Producer | Production (t) |
+| --- | --- | --- |
+| Chile | Codelco | 5300 |
+| Peru | Antamina | 2600 |
+"""
 VOTES = """# Votes
 
 | Year | Vote % | Seats |
@@ -186,6 +211,11 @@ MORE_FILES = {
         "sites.md": TRIAL, "wards.csv": WARD_RESULTS, "shop.md": SHOP, "lines.md": LINES, "weather.md": WEATHER,
         "hotels.md": HOTELS,
         "rents.md": RENTS, "ventes.html": BAKERY, "autobuses.html": AUTOBUSES, "solar.html": SOLAR,
+    }.items()
+}  # fmt: skip
+WON_FILES = {
+    name: text.encode() for name, text in {
+        "medaillen.html": MEDALS, "medallas.html": MEDALLAS, "liga.html": POINTS, "league.md": MATCHES, "copper.md": MINING,
     }.items()
 }  # fmt: skip
 
@@ -294,6 +324,7 @@ async def more(services_of_module: Services) -> tuple[Library, list[Passage]]:
             "What are the three lines with the most passengers in 2025?",
             "\nL1, Urbasa: 1347850\nL2, Urbasa: 1042600\nL3, Transvega: 589200",
         ),
+        ("How many passengers did L3 lose in 2024 and 2025?", None),  # in each of them
         ("Which lines had passengers in 2025 lower than 2024?", "\nL3: 589200 (Passengers 2024: 611750)"),
         ("Which lines had more than 2024 passengers in 2025?", None),  # all, or those above the year before
         ("Which of the four lines had the most passengers in 2025?", "L1: 1347850"),
@@ -321,3 +352,35 @@ async def test_what_many_asked_in_other_words(
     more: tuple[Library, list[Passage]], question: str, answer: str | None
 ) -> None:
     assert await told(more, question) == answer
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def won(services_of_module: Services) -> tuple[Library, list[Passage]]:
+    return await indexed(services_of_module, "won", WON_FILES)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How many matches did Rovers lose in 2023 and 2024?", None),  # of those played
+        ("How many matches did Rovers lose between 2023 and 2024?", None),
+        ("Wie viele Medaillen haben Deutschland und Italien 2020 gewonnen?", None),  # what is won is no change
+        ("Wie viele Medaillen gewann Deutschland 2016 und 2020?", None),
+        ("Wie viele Medaillen gewann Deutschland zwischen 2016 und 2020?", None),
+        ("Welches Land gewann 2020 die meisten Medaillen?", "Italien: 40"),
+        ("Wie viele Medaillen gewann Deutschland 2020?", "37"),
+        ("Wie viele Länder gewannen 2020 mehr als 20 Medaillen?", "2"),
+        ("Wie viele Punkte gewannen die Vereine insgesamt?", "99"),
+        ("¿Cuántas medallas ganó Alemania en 2016 y 2020?", None),
+        ("¿Qué país ganó más medallas en 2020?", "Italia: 40"),
+        ("¿Cuántas medallas ganó Alemania en 2020?", "37"),
+        ("¿Cuántos países ganaron más de 20 medallas en 2020?", "2"),
+        ("Which country produced the most?", "Chile: 5300 t"),
+        ("How much was produced in Chile?", "5300 t"),
+    ],
+)
+async def test_what_is_won_lost_or_produced(
+    won: tuple[Library, list[Passage]], question: str, answer: str | None
+) -> None:
+    """What is won and lost in two years is no change from one to the other, and who produces is not what is produced."""
+    assert await told(won, question) == answer

@@ -130,6 +130,13 @@ def test_no_python_names_a_language() -> None:
     assert not found
 
 
+@pytest.mark.parametrize("code", sorted(CODES))
+def test_no_word_may_mean_two_things(code: str) -> None:
+    """Groups that share a word are one: who produces would be what is produced."""
+    words = [word for group in lexicon.language(code).arithmetic.alike for word in group.split()]
+    assert sorted(words) == sorted({*words})
+
+
 def test_reading_the_files_takes_no_time() -> None:
     begun = time.thread_time()
     for path in lexicon.DATA.glob("*.toml"):

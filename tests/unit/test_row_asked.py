@@ -46,6 +46,18 @@ LINES = """
 | L4 | Ayuntamiento – Aeropuerto | 17,3 |
 | L5 | Estación – Playa Larga | 14,9 |
 """
+PLACES = """
+| Ort | Stand |
+| --- | --- |
+| Kantine | geschlossen |
+| Mensa | geöffnet |
+"""
+RENTS = """
+| Flat | Tenant | Rent |
+| --- | --- | --- |
+| 2B | Menon | 890 |
+| 1A | Strand | 945 |
+"""
 BANDS = """
 | Service | Leave |
 | --- | --- |
@@ -111,6 +123,8 @@ def test_one_of_many_rows_is_a_part_of_what_is_asked_for(question: str, label: s
         ("¿Cuál es la línea más larga?", "L5", LINES),
         ("Who waits longer, April Jones or Rich Young?", "April Jones", STAFF),
         ("Whose wait is longer than Karl Voss drives?", "April Jones", STAFF),
+        ("Who pays more, Strand or Menon?", "1A", RENTS),
+        ("Ist die Kantine mehr geöffnet als die Mensa?", "Kantine", PLACES),
         ("Um wie viel war der Besuch von Art House höher als der von Salt Mine?", "Salt Mine", MUSEUMS),
     ],
 )
@@ -141,6 +155,7 @@ def test_a_row_with_a_word_of_the_question_is_no_answer(question: str, label: st
         ("What are the basic earnings per share in 2019?", "Basic", STATEMENT),
         ("Are there more than five museums like Art House in Graz?", "Art House", MUSEUMS),
         ("What is the price of gas longer in use?", "Gas", PRICES),
+        ("Hat die Kantine mehr Tage geöffnet?", "Kantine", PLACES),  # another row is open
     ],
 )
 def test_what_a_row_says_itself_is_looked_up(question: str, label: str, text: str) -> None:

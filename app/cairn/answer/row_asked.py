@@ -86,10 +86,26 @@ def _compares_another(
     asked = not (arithmetic.higher | arithmetic.lower).isdisjoint({*said} - told) or any(
         told.isdisjoint(words) and _stands(said, words) for words in alone
     )
-    ours = {*words_of(" ".join(cells.row.cells))}
-    return asked and any(
-        _is_named(terms, cell, ours) for row in cells.table.rows if row is not cells.row for cell in row.cells
-    )
+    return asked and any(_is_compared(spoken, said, terms, cells.row, row) for row in cells.table.rows)
+
+
+def _is_compared(spoken: Language, said: Sequence[str], terms: QuestionTerms, found: Row, other: Row) -> bool:
+    """Whether the question names another row: by its label, by what stands behind "than", or as it names the one that was found,
+    by a cell of the same column. Any other cell may be what is asked of this one: "Is the canteen no longer open?"."""
+    ours = {*words_of(" ".join(found.cells))}
+    behind = [
+        [*dropwhile(ALL_STOP_WORDS.__contains__, said[at + 1 :])]
+        for at, word in enumerate(said) if word in spoken.arithmetic.than
+    ]  # fmt: skip
+    for at, cell in enumerate(other.cells if other is not found else ()):
+        first = tokens_of(cell)
+        if _is_named(terms, cell, ours) and (
+            at == 0
+            or any(first == one[: len(first)] for one in behind)
+            or (at < len(found.cells) and _is_named(terms, found.cells[at], {*words_of(cell)}))
+        ):
+            return True
+    return False
 
 
 def _stands(said: Sequence[str], words: tuple[str, ...]) -> bool:
@@ -97,7 +113,7 @@ def _stands(said: Sequence[str], words: tuple[str, ...]) -> bool:
 
 
 def _is_named(terms: QuestionTerms, cell: str, ours: set[str]) -> bool:
-    """Whether the question has all words of a cell, and the row that was found none of them."""
+    """Whether the question has all words of a cell, and none of them is of what it is told from."""
     words = {*words_of(cell)}
     return bool(words) and words.isdisjoint(ours) and words <= terms.matches.keys() and not _has_digit([cell])
 

@@ -670,6 +670,12 @@ class Arithmetic(_Section):
     as_many: Words = NONE
     as_those: Words = NONE
     """Before and between what is compared: "at least as many nights as their target"."""
+    losing: Words = NONE
+    """Said of a number that falls, but of a game, too, so that not every question with them asks for a change."""
+    winning: Words = NONE
+    """Of words of change those that tell what was won, and nothing more: "gained"."""
+    contests: Words = NONE
+    """They are lost each for itself: of them there are not fewer than the year before."""
     wages: Words = NONE
     """Headers of what each person gets, whose sum over several is not meant by "how much do cooks earn"."""
     living: Words = NONE

@@ -92,7 +92,7 @@ def pair_of_columns(reading: TableReading, made: Computation, heads: Sequence[Wo
     earlier = None if None in years or years[0] == years[1] else str(years[0]) < str(years[1])
     if earlier is None and made.operation == "growth":
         return None
-    if earlier is False and said is not None and _begins_range(reading, said[0]):
+    if earlier is False and said is not None and begins_range(reading, said[0]):
         return None  # "from 2025 to 2024"
     if not earlier if said is None else reading.takes_second(*said, made.operation, earlier=earlier):
         first, second = second, first
@@ -100,7 +100,8 @@ def pair_of_columns(reading: TableReading, made: Computation, heads: Sequence[Wo
     return replace(made, columns=(first, second), pair=pair)
 
 
-def _begins_range(reading: TableReading, one: WordSpan) -> bool:
+def begins_range(reading: TableReading, one: WordSpan) -> bool:
+    """Whether it is the first of two: "from 2024 to 2025", "between March and May"; not "in 2024 and 2025"."""
     return any(
         (*reading.tokens[one.start - 1 : one.start], *reading.tokens[one.end : one.end + len(words) - 1]) == words
         for words in RANGES

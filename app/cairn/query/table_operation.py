@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from cairn.domain.computation import MOST_LISTED, Computation, Operation
 from cairn.language.cells import is_year
-from cairn.query.table_columns import pair_of_columns
+from cairn.query.table_columns import begins_range, pair_of_columns
 from cairn.query.table_groups import names_rows_at
 from cairn.query.table_limits import find_dates, is_all_said, is_rival, is_thing, only_thing
 from cairn.query.table_reading import TableReading, how_many
@@ -19,6 +19,7 @@ from cairn.query.table_words import (
     BOUND,
     COMPARED_BY,
     COMPUTED,
+    CONTESTS,
     COSTING,
     FALLING,
     GOOD,
@@ -26,6 +27,7 @@ from cairn.query.table_words import (
     HIGHER,
     HOW,
     HOW_MUCH,
+    LOSING,
     LOWER,
     MOSTS,
     MOVED,
@@ -42,6 +44,7 @@ from cairn.query.table_words import (
     TIMES,
     WAGES,
     WHO,
+    WINNING,
     WordSpan,
     adjectives_in,
     asks_how_much,
@@ -487,16 +490,24 @@ def _tells_what_fell(reading: TableReading) -> bool:
 
 
 def _asks_how_far(reading: TableReading, said: set[str]) -> bool:
-    """ "How many passengers did L3 lose between 2024 and 2025": of one row, and the number that is named."""
+    """ "How many passengers did L3 lose between 2024 and 2025": of one row, and the number that is named, from one year to
+    another; not "in 2024 and 2025", when it may be what was lost in each of them."""
     counts, moves = reading.phrases("count"), reading.phrases("difference")
-    if said != {"count", "difference"} or len(counts) != 1 or len(moves) != 1 or counts[0].start:
+    if said not in ({"count"}, {"count", "difference"}) or len(counts) != 1 or counts[0].start:
         return False
     named = reading.header_after(counts[0].end)
-    words = {*reading.tokens[moves[0].start : moves[0].end]}
-    rising, falling = bool(words & RISING), bool(words & FALLING)
-    if named is None or named.headers & {0} or rising == falling or reading.comparison is not None:
+    moved = {at for one in moves for at in range(one.start, one.end)}
+    losing = {at for at, token in enumerate(reading.tokens) if token in LOSING and at not in reading.explained}
+    words = {reading.tokens[at] for at in moved} - WINNING
+    rising, falling = bool(words & RISING), bool(words & FALLING or losing)
+    if len(moves) + len(losing) != 1 or rising == falling or reading.comparison is not None:
+        return False
+    if named is None or named.headers & {0} or not CONTESTS.isdisjoint(reading.tokens[named.start : named.end]):
+        return False
+    if not any(begins_range(reading, one) for one in reading.heads()):
         return False
     reading.falls = falling
+    reading.explained |= losing
     return True
 
 
