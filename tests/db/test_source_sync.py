@@ -478,9 +478,8 @@ async def test_a_source_takes_nobodys_rule_away(services: Services, folder: Path
     for others in (["group:personnel"], []):
         with pytest.raises(ConflictError, match="papers/hr is only for group:board, person:ada, as somebody has said"):
             await follow(services, folder, access={"hr": others})
-    with pytest.raises(
-        ConflictError, match="papers/HR is only for group:board, person:ada"
-    ):  # one folder on many disks
+    # one folder on many disks
+    with pytest.raises(ConflictError, match="papers/HR is only for group:board, person:ada"):
         await follow(services, folder, access={"HR": ["group:personnel"]})
     assert await rules() == kept
     source = await follow(services, folder, access={"hr": ["person:ada", "group:board"]})

@@ -95,7 +95,7 @@ WARDS = """<html lang="it"><head><title>Reparti</title></head><body><h1>Reparti<
 <tr><td>Riabilitazione</td><td>18</td><td>21,6</td></tr>
 <tr><td>Cardiologia</td><td>26</td><td>6,2</td></tr>
 </table></body></html>"""
-TRIAL = """# Trial sites
+TRIAL = """# Trial sites per country
 
 | Site | Country | Target | Enrolled | Support agent |
 | --- | --- | --- | --- | --- |
@@ -309,6 +309,7 @@ async def more(services_of_module: Services) -> tuple[Library, list[Passage]]:
     ("question", "answer"),
     [
         ("How many patients were enrolled in each country?", "\nBritain: 67\nFrance: 24"),
+        ("How many patients were enrolled per country?", "\nBritain: 67\nFrance: 24"),  # the title has "per", too
         ("How many sites does each support agent have?", "\nBea: 2\nMarek: 1"),
         ("In which ward was the turnout lowest?", "Netherton: 31.8"),
         ("In which wards did the Lib Dems get more than 500 votes?", "\nMillbrook: 640\nGuildhall: 815"),

@@ -379,9 +379,8 @@ def test_a_page_at_the_address_of_a_restricted_one_is_left_out_alone(
 
     assert fetch(readers.member, f"{here}/pay", f"{here}/away")["result"]["counts"]["added"] == 2
     elsewhere = f"http://127.0.0.1:{web.port}/open"
-    job = fetch(
-        readers.outsider, f"{here}/pay", f"{here}/new", f"{here}/away", elsewhere
-    )  # there, and not there: the same is said
+    # of what is there and of what is not the same is said
+    job = fetch(readers.outsider, f"{here}/pay", f"{here}/new", f"{here}/away", elsewhere)
     assert job["status"] == "succeeded", job
     assert [one["external_id"] for one in job["result"]["uploaded"]] == [elsewhere]
     failed = {one["external_id"]: (one["code"], "not yours to read" in one["error"]) for one in job["result"]["failed"]}

@@ -32,6 +32,14 @@ _BESIDE_NAME: Final = bounded(
     rf"(?<!\w)(?:{any_of(lambda one: one.asked.beside)})\s+(\w+(?:\s+\w+){{0,2}})", re.IGNORECASE
 )
 """With the three words after it."""
+_SYSTEMS: Final = {
+    name: group[0] for group in (
+        ("windows",), ("linux", "ubuntu", "debian", "fedora", "arch"), ("macos", "mac", "osx", "macs"), ("android",),
+        ("ios", "iphone", "ipad"), ("freebsd",),
+    )
+    for name in group
+}  # fmt: skip
+"""Names of operating systems, each with the first one of its kind."""
 OPENING: Final = 3  # measured: tests/unit/test_other_sides.py
 """Words in which one stands that asks for things: "in which cases may I not ..."."""
 
@@ -111,16 +119,6 @@ def with_named_system_first(
 
 def _systems_in(text: str) -> frozenset[str]:
     return frozenset(_SYSTEMS[word] for word in _WORD.findall(text.lower()) if word in _SYSTEMS)
-
-
-_SYSTEMS: Final = {
-    name: group[0] for group in (
-        ("windows",), ("linux", "ubuntu", "debian", "fedora", "arch"), ("macos", "mac", "osx", "macs"), ("android",),
-        ("ios", "iphone", "ipad"), ("freebsd",),
-    )
-    for name in group
-}  # fmt: skip
-"""Operating systems, and others of the same kind."""
 
 
 def with_fitting_first(order: Sequence[int], scores: Measured, fits: Sequence[bool], near: float) -> list[int]:

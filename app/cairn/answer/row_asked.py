@@ -86,26 +86,30 @@ def _compares_another(
     asked = not (arithmetic.higher | arithmetic.lower).isdisjoint({*said} - told) or any(
         told.isdisjoint(words) and _stands(said, words) for words in alone
     )
-    return asked and any(_is_compared(spoken, said, terms, cells.row, row) for row in cells.table.rows)
-
-
-def _is_compared(spoken: Language, said: Sequence[str], terms: QuestionTerms, found: Row, other: Row) -> bool:
-    """Whether the question names another row: by its label, by what stands behind "than", or as it names the one that was found,
-    by a cell of the same column. Any other cell may be what is asked of this one: "Is the canteen no longer open?"."""
-    ours = {*words_of(" ".join(found.cells))}
+    if not asked:
+        return False
+    ours = {*words_of(" ".join(cells.row.cells))}
     behind = [
         [*dropwhile(ALL_STOP_WORDS.__contains__, said[at + 1 :])]
-        for at, word in enumerate(said) if word in spoken.arithmetic.than
+        for at, word in enumerate(said) if word in arithmetic.than
     ]  # fmt: skip
-    for at, cell in enumerate(other.cells if other is not found else ()):
-        first = tokens_of(cell)
-        if _is_named(terms, cell, ours) and (
-            at == 0
-            or any(first == one[: len(first)] for one in behind)
-            or (at < len(found.cells) and _is_named(terms, found.cells[at], {*words_of(cell)}))
-        ):
-            return True
-    return False
+    others = (row for row in cells.table.rows if row is not cells.row)
+    return any(
+        _is_named(terms, cell, ours) and _is_compared(terms, cells.row, at, cell, behind)
+        for row in others
+        for at, cell in enumerate(row.cells)
+    )
+
+
+def _is_compared(terms: QuestionTerms, found: Row, at: int, cell: str, behind: Sequence[Sequence[str]]) -> bool:
+    """Whether a cell of another row, which the question names, names that row: as its label, `behind` "than", or as the one that
+    was found is named, by the same column. Any other cell may be what is asked of this one: "Is the canteen no longer open?"."""
+    words = tokens_of(cell)
+    return (
+        at == 0
+        or any(words == one[: len(words)] for one in behind)
+        or (at < len(found.cells) and _is_named(terms, found.cells[at], {*words_of(cell)}))
+    )
 
 
 def _stands(said: Sequence[str], words: tuple[str, ...]) -> bool:
@@ -229,8 +233,8 @@ def _phrases(spoken: Language, name: str) -> Iterable[tuple[str, ...]]:
 
 def _is_like_another(terms: QuestionTerms, cells: TableRow, adding: set[str], choosing: set[str]) -> bool:
     """Whether another row has all that this one has of the question, with a label that says no more besides; or the question
-    names another one, too: "from January to March". `adding`: words that name none; `choosing`: that
-    say which is wanted, "the longest", and are none of the row's, "Long Beach"."""
+    names another one, too: "from January to March". `adding`: words that name none; `choosing`: that say which is wanted, "the
+    longest", and are none of the row's, "Long Beach"."""
     rows = cells.table.header[0] if cells.table.header else ""  # "Which is the most visited museum?", of "Rail Museum"
     ours, label = _agreement(terms, cells.row, rows, choosing)
     for row in cells.table.rows:

@@ -43,9 +43,10 @@ async def pass_on_readers(
     one stages one change."""
     async with database.transaction(principal) as connection:
         readers = await documents.readers_of(connection, principal, document_id)
-        heirs = await documents.heirs(connection, principal, document_id, since) if readers and readers.own else {}
+        if readers is None or not readers.own:
+            return
+        heirs = await documents.heirs(connection, principal, document_id, since)
     for heir, ruled in heirs.items():
-        assert readers is not None
         if access := [one for one in readers.access if ruled is None or one in ruled]:
             async with database.transaction(principal) as connection:
                 await documents.give_access(connection, principal, collection_id, heir, access)

@@ -30,7 +30,6 @@ def fetch_urls(
         payload = context.job.payload
         urls, metadata = payload["urls"], payload["metadata"]
         target, pages, failed = target_for(context, UUID(payload["collection_id"])), fetcher(), list[Rejected]()
-
         read = set[str]()
 
         async def sources() -> AsyncIterator[Source]:

@@ -234,12 +234,14 @@ class TableReading:
         """The place of "each" or "per" before the name of a column, where nothing but stop words stands between; also of "by",
         which says the same."""
         at = span.start - 1
-        while at >= 0 and (
-            self.tokens[at] in self.stop_words - EACH - BY
-            or (
-                at == span.start - 1 and at not in self.explained and self.is_around(self.tokens[at])
-            )  # "each support agent"
+        if (
+            at >= 0
+            and at not in self.explained
+            and self.tokens[at] not in EACH | BY
+            and self.is_around(self.tokens[at])
         ):
+            at -= 1  # "each support agent"
+        while at >= 0 and self.tokens[at] in self.stop_words - EACH - BY:
             at -= 1
         between = self.tokens[at + 1 : span.start]
         whole = self.tokens[at] in BY and not (ALL_OF | ONE_OF).isdisjoint(between)  # "by all drivers", "by a driver"

@@ -82,7 +82,8 @@ async def keep_for_name(
     did not count beside the list: whom both name may read it then, or whom the list names; where the rule is that of a folder and
     they have nobody in common, the rule stays. Where there are as many rules as there may be, that is said in the log."""
     ruled = await connection.fetchval(SQL["of_name"], principal.tenant_id, collection_id, external_id)
-    if ruled and not set(ruled) & set(access) and await _is_folder(connection, principal, collection_id, external_id):
+    apart = bool(ruled) and set(ruled).isdisjoint(access)
+    if apart and await count_documents(connection, principal, collection_id, external_id):
         return
     access = [one for one in access if one in (ruled or ())] or access
     if ruled is not None and set(ruled) == set(access):
@@ -93,11 +94,6 @@ async def keep_for_name(
     await connection.execute(SQL["set"], collection_id, external_id, list(access))
     detail = {"folder": external_id, "access": list(access), "documents": 0}
     await audit.record(connection, principal, "collection.access", collection, detail)
-
-
-async def _is_folder(connection: Any, principal: Principal, collection_id: UUID, name: str) -> bool:
-    """Whether documents lie below it that the caller may know of."""
-    return await count_documents(connection, principal, collection_id, name) > 0
 
 
 async def follow_rules(connection: Any, collection_id: UUID, prefix: str) -> Followed:

@@ -28,7 +28,7 @@ SQL = load_queries("traces")
 ALIVE_SECONDS = 30.0
 """How long a run is taken to be under way after it was last traced so; it is traced more often than that."""
 _RUN_COLUMNS = tuple(field.name for field in fields(RunTrace) if field.name not in ("tenant_id", "legs"))
-LEG_LISTS = tuple(field.name for field in fields(LegTrace) if field.name != "leg")
+_LEG_LISTS = tuple(field.name for field in fields(LegTrace) if field.name != "leg")
 LOST = f"{RunLostError.code}: the process that ran it is gone; this is how far it had come"
 log = structlog.get_logger(__name__)
 
@@ -155,7 +155,7 @@ def _without(gone: set[UUID], leg: LegTrace) -> LegTrace:
     if gone.isdisjoint(leg.passage_ids):
         return leg
     kept = [passage not in gone for passage in leg.passage_ids]
-    lists: dict[str, Any] = {name: tuple(compress(getattr(leg, name), kept)) for name in LEG_LISTS}
+    lists: dict[str, Any] = {name: tuple(compress(getattr(leg, name), kept)) for name in _LEG_LISTS}
     return LegTrace(leg.leg, **lists)
 
 

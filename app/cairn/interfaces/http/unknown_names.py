@@ -6,7 +6,7 @@ than it says.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any, get_args
 
@@ -23,25 +23,23 @@ _MOST = 20
 
 def check_parameters(request: Request, known: Collection[str]) -> None:
     """Raises InputError where the query has a parameter that is not `known`, with `errors` as for other parameters."""
-    unknown = [name for name in dict.fromkeys(request.query_params) if name not in known][:_MOST]
-    if not unknown:
-        return
-    errors = [
-        {"location": f"query.{normalise(name[:100])}", "message": explain(name, known), "type": "unknown_parameter"}
-        for name in unknown
-    ]
-    raise InputError("; ".join(f"{one['location']}: {one['message']}" for one in errors), errors=errors)
+    _refuse_unknown(request.query_params, known, "query", "unknown_parameter")
 
 
 def check_form(form: FormData, known: Collection[str]) -> None:
     """The same of the fields of a form: a list of readers that is ignored would leave a document open. `_charset_` is of HTML."""
-    unknown = [name for name in dict.fromkeys(form) if name not in (*known, "_charset_")][:_MOST]
-    if unknown:
-        errors = [
-            {"location": f"body.{normalise(name[:100])}", "message": explain(name, known), "type": "extra_forbidden"}
-            for name in unknown
-        ]
-        raise InputError("; ".join(f"{one['location']}: {one['message']}" for one in errors), errors=errors)
+    _refuse_unknown([name for name in form if name != "_charset_"], known, "body", "extra_forbidden")
+
+
+def _refuse_unknown(given: Iterable[str], known: Collection[str], place: str, kind: str) -> None:
+    unknown = [name for name in dict.fromkeys(given) if name not in known][:_MOST]
+    if not unknown:
+        return
+    errors = [
+        {"location": f"{place}.{normalise(name[:100])}", "message": explain(name, known), "type": kind}
+        for name in unknown
+    ]
+    raise InputError("; ".join(f"{one['location']}: {one['message']}" for one in errors), errors=errors)
 
 
 def explain(name: str, known: Collection[str]) -> str:
