@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from cairn.language.cells import combine_units, decimal_mark, key_of, read_cell
+from cairn.language.cells import combine_units, decimal_mark, key_of, mark_beside_small, read_cell
 
 
 @pytest.mark.parametrize(
@@ -105,6 +105,29 @@ def test_what_may_be_two_days_or_none_is_no_date(text: str) -> None:
 )
 def test_how_a_table_writes_decimals(texts: list[str], language: str | None, mark: str | None) -> None:
     assert decimal_mark(texts, language) == mark
+
+
+@pytest.mark.parametrize(
+    ("texts", "least", "mark"),
+    [
+        (["1.650", "1.090", "980", "875"], 3, ","),  # rents: nothing else can be meant, in any language
+        (["1,650", "1,090", "980"], 3, "."),
+        (["1.650", "1.090", "12"], 3, None),  # kilograms, perhaps
+        (["1.650", "1.090", "12"], 1, ","),
+        (["1.650", "980"], 3, None),  # one of them says too little
+        (["1.650", "1.090", "1234"], 1, None),
+        (["1.650", "1.5", "980"], 3, None),
+    ],
+)
+def test_a_point_beside_hundreds_is_of_thousands(texts: list[str], least: int, mark: str | None) -> None:
+    assert mark_beside_small(texts, least) == mark
+
+
+def test_what_is_sure_of_points_holds_in_any_language() -> None:
+    rents = ["1.650", "1.090", "980"]
+    assert [decimal_mark(rents, language, None, ",") for language in (None, "en", "es")] == [","] * 3
+    assert decimal_mark(rents, "en", ",") == ".", "what is only likely holds where points are of thousands"
+    assert decimal_mark(["1.5"], None, None, ",") == ".", "a number that tells by itself is surer"
 
 
 def test_numbers_of_different_units_are_not_added() -> None:

@@ -132,8 +132,8 @@ def _read(
     """`written`: the language, and how the document's other tables write decimals."""
     language, told = written
     texts = [[row.cells[at] if at < len(row.cells) else "" for row in rows] for at in range(len(header))]
-    mixed = {mark for column in texts if (mark := mark_beside_small([*map(plain_cell, column[:MOST_MARKED])]))}
-    mark = decimal_mark(_cells(rows), language, told or (mixed.pop() if len(mixed) == 1 else None))
+    beside, sure = (_mark_beside(texts, least) for least in (1, len("100")))
+    mark = decimal_mark(_cells(rows), language, told or beside, sure)
     columns = tuple(_column(column, mark) for column in texts)
     return DocumentTable(
         start=span[0],
@@ -149,6 +149,13 @@ def _read(
         complete=alone and not _has_rows_beside(text, span, header),
         columns=columns,
     )
+
+
+def _mark_beside(texts: Sequence[Sequence[str]], least: int) -> Mark | None:
+    """What columns with small numbers say, where they say the same (`mark_beside_small`)."""
+    columns = ([*map(plain_cell, column[:MOST_MARKED])] for column in texts)
+    found = {mark for column in columns if (mark := mark_beside_small(column, least))}
+    return found.pop() if len(found) == 1 else None
 
 
 def _cells(rows: Sequence[Row]) -> Iterator[str]:

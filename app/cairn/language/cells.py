@@ -117,14 +117,18 @@ def _value(digits: str, mark: Mark) -> Decimal | None:
     return Decimal(f"{''.join(groups) or '0'}.{part or '0'}" if part else "".join(groups))
 
 
-def decimal_mark(texts: Iterable[str], language: str | None, told: Mark | None = None) -> Mark | None:
+def decimal_mark(
+    texts: Iterable[str], language: str | None, told: Mark | None = None, sure: Mark | None = None
+) -> Mark | None:
     """How the cells of a table write decimals. None where they contradict each other, or leave open in a language that knows
-    both whether "1.234" are thousands; there `told` is what else says so."""
+    both whether "1.234" are thousands; there `told` is what else says so, in any language `sure`."""
     said, open_for = _signs(texts)
     if len(said) == 1:
         return said.pop()
     if said or len(open_for) > 1:
         return None
+    if open_for and sure:
+        return sure
     return told if language in _DOTTED and open_for else "."
 
 
@@ -133,11 +137,13 @@ def told_marks(texts: Iterable[str]) -> set[Mark]:
     return _signs(texts)[0]
 
 
-def mark_beside_small(texts: Sequence[str]) -> Mark | None:
+def mark_beside_small(texts: Sequence[str], least: int = 1) -> Mark | None:
     """The sign of decimals in a column of "8.412", "5.203" and "317": a whole number below a thousand without a point, beside
-    others that all have three digits behind one, so that points stand between thousands. None where that is not so."""
+    others that all have three digits behind one, so that points stand between thousands. None where that is not so, or it has
+    fewer than `least` digits: with three, nothing else can be meant."""
     said, open_for = _signs(texts)
-    small = any(text.strip().isdigit() and len(text.strip()) <= 3 for text in texts)  # bound: tests/unit/test_tables.py
+    whole = [len(text.strip()) for text in texts if text.strip().isdigit()]
+    small = bool(whole) and least <= min(whole) and min(whole) <= 3  # bound: tests/unit/test_tables.py
     several = sum("." in text or "," in text for text in texts) > 1  # bound: tests/unit/test_tables.py
     return ("," if open_for == {"."} else ".") if small and several and not said and len(open_for) == 1 else None
 
