@@ -278,21 +278,29 @@ connection, one that broke off, no answer in time, a reply that cannot be read, 
 
 class ProviderError(CairnError):
     """A model provider failed. `retryable` says whether the same call may succeed later; `blames_server` False that the
-    failure tells nothing about other calls. `cause`: by the HTTP status that it answered with, unless told."""
+    failure tells nothing about other calls. `cause`: by the HTTP status that it answered with, unless told. `outline`: what
+    happened without the provider's own words, which may quote what it was asked; the detail itself where it has none."""
 
     status, code, title = 502, "provider-failed", "Model provider failed"
     usual_cause: ClassVar[FailureCause] = "failed"
 
     def __init__(
         self, detail: str, *, retryable: bool = False, blames_server: bool = True, cause: FailureCause | None = None,
-        **extra: Any,
+        outline: str = "", **extra: Any,
     ) -> None:  # fmt: skip
         super().__init__(detail, **extra)
+        self.outline = outline or self.detail
         self.retryable = retryable
         self.blames_server = blames_server
         self.answered: int | None = extra.get("upstream_status")
         """The HTTP status of the provider's answer."""
         self.cause: FailureCause = cause or cause_of_status(self.answered) or self.usual_cause
+
+    def outlined(self) -> ProviderError:
+        """The same failure as others than who made the call may know of it."""
+        told = ProviderError(self.outline, retryable=self.retryable, blames_server=self.blames_server, cause=self.cause)
+        told.answered = self.answered
+        return told
 
 
 def cause_of_status(status: int | None) -> FailureCause | None:

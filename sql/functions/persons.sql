@@ -67,27 +67,103 @@ $$;
 COMMENT ON FUNCTION rag.asked_of(text[]) IS
   'Conversations of the current tenant that one of these callers has asked in, and runs of these and of their own.';
 
--- A record for each row: what stands in it but the tenant, and no secrets.
+-- What of it is theirs, and what of it they may read themselves, judged as row security judges rows of a caller with these names. Groups are
+-- those of keys of theirs that count: in which ones somebody with a token is, only the token says.
+CREATE OR REPLACE FUNCTION rag.readable_of(
+  callers text[], names text[], keys uuid[],
+  OUT told text[], OUT asked uuid[], OUT readers text[], OUT own uuid[], OUT others uuid[], OUT alone text[], OUT open_sessions text[],
+  OUT open_runs uuid[]
+)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+BEGIN
+  SELECT a.told, a.asked INTO told, asked FROM asked_of(callers) AS a;
+  readers := callers || names || ARRAY(
+    SELECT 'group:' || held.name FROM api_keys k CROSS JOIN LATERAL unnest(k.groups) AS held (name)
+    WHERE k.tenant_id = tenant AND k.id = ANY (keys) AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > now()));
+  own := ARRAY(
+    SELECT r.id FROM runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) AND r.asked_by = ANY (callers)
+    UNION SELECT r.id FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) AND r.asked_by = ANY (callers));
+  others := ARRAY(
+    SELECT r.id FROM runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) AND r.asked_by <> ALL (callers)
+    UNION SELECT r.id FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) AND r.asked_by <> ALL (callers));
+  alone := ARRAY(SELECT s.id FROM sessions s WHERE s.tenant_id = tenant AND s.id = ANY (told) AND s.asked_by <@ callers);
+  open_sessions := ARRAY(
+    SELECT unnest(told)
+    UNION SELECT r.session_id FROM runs r WHERE r.tenant_id = tenant AND r.id = ANY (own) AND r.session_id IS NOT NULL
+    UNION SELECT r.session_id FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = ANY (own) AND r.session_id IS NOT NULL);
+  IF is_distributed() THEN  -- which keeps no access lists
+    open_runs := own;
+    RETURN;
+  END IF;
+  open_sessions := ARRAY(SELECT s.id FROM unnest(open_sessions) AS s (id) WHERE reads_session(tenant, s.id, readers));
+  open_runs := ARRAY(
+    SELECT unnest(own)
+    EXCEPT SELECT r.id FROM runs r
+    WHERE r.tenant_id = tenant AND r.id = ANY (own) AND NOT (
+      (r.session_id IS NULL OR r.session_id = ANY (open_sessions))
+      AND reads_documents(tenant, r.document_ids, readers) AND reads_legs(tenant, r.started_at, r.id, readers))
+    EXCEPT SELECT r.id FROM resumable_runs r
+    WHERE r.tenant_id = tenant AND r.id = ANY (own) AND NOT (
+      (r.session_id IS NULL OR r.session_id = ANY (open_sessions)) AND reads_documents(tenant, r.document_ids, readers)));
+END
+$$;
+COMMENT ON FUNCTION rag.readable_of IS
+  'Of a person: names by which they read, runs that they and others asked, conversations in which nobody else did, and what nothing is withheld of.';
+
+-- A record for each row: what stands in it but the tenant, and no secrets. Of what others asked, and of what stands on documents that are
+-- not theirs to read, that it is there, and when; their own words always. Of a message whose run is gone it is not known whose it is: they
+-- are told what they may read, and of the rest what was said by who could read no more than they.
 CREATE OR REPLACE FUNCTION rag.kept_of(callers text[], names text[], keys uuid[], counted uuid[]) RETURNS TABLE (kind text, record jsonb)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
 #variable_conflict use_variable
 DECLARE
   tenant bigint := current_tenant();
-  told text[];
-  asked uuid[];
+  withheld CONSTANT jsonb := '{"withheld": true}';
+  told text[]; asked uuid[]; readers text[]; own uuid[]; others uuid[]; alone text[]; open_sessions text[]; open_runs uuid[];
+  begun_as text;
 BEGIN
-  SELECT a.told, a.asked INTO told, asked FROM asked_of(callers) AS a;
-  RETURN QUERY SELECT 'conversation', to_jsonb(s) FROM sessions s WHERE s.tenant_id = tenant AND s.id = ANY (told) ORDER BY s.id;
-  RETURN QUERY SELECT 'message', to_jsonb(m) FROM messages m
-    WHERE m.tenant_id = tenant AND m.session_id = ANY (told) ORDER BY m.session_id, m.position;
-  RETURN QUERY SELECT 'run', to_jsonb(r) FROM runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) ORDER BY r.id;
-  RETURN QUERY SELECT 'candidates', to_jsonb(l) FROM run_legs l WHERE l.tenant_id = tenant AND l.run_id = ANY (asked) ORDER BY l.run_id, l.leg;
-  RETURN QUERY SELECT 'resumable_run', to_jsonb(r) FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) ORDER BY r.id;
-  RETURN QUERY SELECT 'event', to_jsonb(e) FROM run_events e WHERE e.tenant_id = tenant AND e.run_id = ANY (asked) ORDER BY e.run_id, e.seq;
-  RETURN QUERY SELECT 'feedback', to_jsonb(f) FROM feedback f
+  SELECT a.* INTO told, asked, readers, own, others, alone, open_sessions, open_runs FROM readable_of(callers, names, keys) AS a;
+  begun_as := md5(asked_as(readers)::text);
+  RETURN QUERY SELECT 'conversation', CASE WHEN s.id = ANY (open_sessions) THEN to_jsonb(s) ELSE withheld || jsonb_build_object(
+      'id', s.id, 'message_count', s.message_count, 'created_at', s.created_at, 'last_used_at', s.last_used_at) END
+      || jsonb_build_object('asked_by', ARRAY(SELECT a FROM unnest(s.asked_by) AS a WHERE a = ANY (callers)))
+    FROM sessions s WHERE s.tenant_id = tenant AND s.id = ANY (told) ORDER BY s.id;
+  RETURN QUERY SELECT 'message', CASE
+      WHEN m.session_id = ANY (open_sessions) AND (m.run_id IS NULL OR m.run_id <> ALL (others)) THEN to_jsonb(m)
+      ELSE withheld || jsonb_build_object('id', m.id, 'session_id', m.session_id, 'position', m.position, 'role', m.role,
+          'run_id', m.run_id, 'created_at', m.created_at)
+        || CASE WHEN m.role = 'user' AND (m.session_id = ANY (alone) OR m.run_id = ANY (own)
+              OR m.asked_as <@ readers AND (m.run_id IS NULL OR m.run_id <> ALL (others)))
+            THEN jsonb_build_object('content', m.content) ELSE '{}' END END
+    FROM messages m WHERE m.tenant_id = tenant AND m.session_id = ANY (told) ORDER BY m.session_id, m.position;
+  RETURN QUERY SELECT 'run', CASE WHEN r.id = ANY (open_runs) THEN to_jsonb(r)
+      ELSE withheld || jsonb_build_object('id', r.id, 'session_id', r.session_id, 'kind', r.kind, 'started_at', r.started_at)
+        || CASE WHEN r.id = ANY (own) THEN jsonb_build_object('question', r.question, 'asked_by', r.asked_by) ELSE '{}' END END
+    FROM runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) ORDER BY r.id;
+  RETURN QUERY SELECT 'candidates', CASE WHEN l.run_id = ANY (open_runs) THEN to_jsonb(l)
+      ELSE withheld || jsonb_build_object('run_id', l.run_id, 'leg', l.leg, 'started_at', l.started_at) END
+    FROM run_legs l WHERE l.tenant_id = tenant AND l.run_id = ANY (asked) ORDER BY l.run_id, l.leg;
+  RETURN QUERY SELECT 'resumable_run', CASE WHEN r.id = ANY (open_runs) THEN to_jsonb(r)
+      ELSE withheld || jsonb_build_object('id', r.id, 'session_id', r.session_id, 'started_at', r.started_at, 'ended_at', r.ended_at) END
+    FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = ANY (asked) ORDER BY r.id;
+  RETURN QUERY SELECT 'event', CASE WHEN e.run_id = ANY (open_runs) THEN to_jsonb(e)
+      ELSE withheld || jsonb_build_object('run_id', e.run_id, 'seq', e.seq, 'kind', e.kind, 'terminal', e.terminal) END
+    FROM run_events e WHERE e.tenant_id = tenant AND e.run_id = ANY (asked) ORDER BY e.run_id, e.seq;
+  RETURN QUERY SELECT 'feedback', CASE
+      WHEN f.rated_by = ANY (callers) OR f.rated_by IS NULL AND f.run_id = ANY (open_runs) THEN to_jsonb(f)
+      ELSE withheld || jsonb_build_object('run_id', f.run_id, 'created_at', f.created_at, 'updated_at', f.updated_at)
+        || CASE WHEN f.run_id = ANY (own) THEN jsonb_build_object('rating', f.rating) ELSE '{}' END END
+    FROM feedback f
     WHERE f.tenant_id = tenant AND (f.session_id = ANY (told) OR f.run_id = ANY (asked) OR f.rated_by = ANY (callers)) ORDER BY f.run_id;
-  RETURN QUERY SELECT 'agent_session', to_jsonb(q) || jsonb_build_object('not_found', ARRAY(
-      SELECT g.gap FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = q.collection_id AND g.session_id = q.id ORDER BY g.gap))
+  -- its id says by which names it was begun that read more than everybody (sql/queries/qa_sessions.sql)
+  RETURN QUERY SELECT 'agent_session', CASE
+      WHEN q.asked_by <@ callers AND split_part(q.id, '/', 2) IN ('', begun_as) THEN to_jsonb(q) || jsonb_build_object(
+        'not_found', ARRAY(
+          SELECT g.gap FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = q.collection_id AND g.session_id = q.id ORDER BY g.gap))
+      ELSE withheld || jsonb_build_object('id', q.id, 'created_at', q.created_at, 'last_accessed_at', q.last_accessed_at) END
     FROM qa_sessions q WHERE q.tenant_id = tenant AND q.asked_by && callers ORDER BY q.id;
   RETURN QUERY SELECT 'reply', to_jsonb(i) - 'body' - 'fingerprint' - 'claim' || jsonb_build_object('body', convert_from(i.body, 'UTF8'))
     FROM idempotency_keys i WHERE i.tenant_id = tenant AND (
@@ -99,7 +175,9 @@ BEGIN
   RETURN QUERY SELECT 'key_made', jsonb_build_object('id', k.id, 'created_at', k.created_at) FROM api_keys k
     WHERE k.tenant_id = tenant AND k.created_by = ANY (callers) AND k.id <> ALL (keys) ORDER BY k.id;
   RETURN QUERY SELECT 'usage', to_jsonb(u) FROM key_usage u WHERE u.tenant_id = tenant AND u.key_id = ANY (counted) ORDER BY u.day;
-  RETURN QUERY SELECT 'access', jsonb_build_object('document_id', d.id, 'external_id', d.external_id, 'title', d.title) FROM documents d
+  RETURN QUERY SELECT 'access', jsonb_build_object('document_id', d.id) || CASE WHEN d.access IS NULL OR d.access && readers
+      THEN jsonb_build_object('external_id', d.external_id, 'title', d.title) ELSE withheld END
+    FROM documents d
     WHERE d.tenant_id = tenant AND (d.access && names OR d.formerly IS NOT NULL AND unnamed(d.formerly, names, '') <> d.formerly) ORDER BY d.id;
   RETURN QUERY SELECT 'access_rule', jsonb_build_object('collection_id', r.collection_id, 'folder', r.prefix) FROM access_rules r
     WHERE r.tenant_id = tenant AND r.access && names ORDER BY r.collection_id, r.prefix;
@@ -109,6 +187,38 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION rag.kept_of IS 'What the current tenant keeps because of a person, as JSON, without hashes of keys.';
+
+-- What an export of a person tells somebody else: conversations and runs outside of them that were not asked by this reader alone, and
+-- documents that it reads by right, as their access lists do not name it.
+CREATE OR REPLACE FUNCTION rag.told_of(callers text[], names text[], keys uuid[], reader text, reader_names text[])
+RETURNS TABLE (kind text, id text)
+LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  tenant bigint := current_tenant();
+  told text[]; others uuid[]; own uuid[]; open_sessions text[]; open_runs uuid[]; stood_on uuid[];
+BEGIN
+  SELECT a.told, a.others, a.own, a.open_sessions, a.open_runs INTO told, others, own, open_sessions, open_runs
+  FROM readable_of(callers, names, keys) AS a;
+  RETURN QUERY SELECT 'conversation', s.id FROM sessions s
+    WHERE s.tenant_id = tenant AND s.id = ANY (told) AND NOT s.asked_by <@ ARRAY[reader] ORDER BY s.id;
+  RETURN QUERY
+    SELECT 'run', r.id::text FROM runs r
+    WHERE r.tenant_id = tenant AND r.id = ANY (own) AND r.asked_by <> reader AND (r.session_id IS NULL OR r.session_id <> ALL (told))
+    UNION SELECT 'run', r.id::text FROM resumable_runs r
+    WHERE r.tenant_id = tenant AND r.id = ANY (own) AND r.asked_by <> reader AND (r.session_id IS NULL OR r.session_id <> ALL (told));
+  stood_on := ARRAY(
+    SELECT unnest(r.document_ids) FROM runs r WHERE r.tenant_id = tenant AND r.id = ANY (open_runs)
+    UNION SELECT unnest(r.document_ids) FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = ANY (open_runs)
+    UNION SELECT unnest(m.document_ids) FROM messages m
+    WHERE m.tenant_id = tenant AND m.session_id = ANY (told) AND m.session_id = ANY (open_sessions)
+      AND (m.run_id IS NULL OR m.run_id <> ALL (others)));
+  RETURN QUERY SELECT 'document', d.id::text FROM documents d
+    WHERE d.tenant_id = tenant AND d.id = ANY (stood_on) AND d.access IS NOT NULL AND NOT d.access && reader_names ORDER BY d.id;
+END
+$$;
+COMMENT ON FUNCTION rag.told_of IS
+  'Conversations, runs and restricted documents of which an export of a person tells a reader that has not asked them, or reads them by right alone.';
 
 -- Documents that name the person are the business of the caller, in the same transaction and before: their access lists change one by one.
 -- Rows are locked as all deletions lock them: conversations, runs, messages, each in order of id.

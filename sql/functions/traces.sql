@@ -43,7 +43,7 @@ CREATE OR REPLACE FUNCTION rag.forget_withheld(documents uuid[]) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp AS $$
 DECLARE
   tenant bigint := current_tenant();
-  secret uuid[]; told text[]; asked uuid[];
+  secret uuid[]; homes uuid[]; called text[]; told text[]; asked uuid[];
 BEGIN
   secret := ARRAY(SELECT d.id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (forget_withheld.documents) AND d.access IS NOT NULL);
   IF secret = '{}' THEN RETURN; END IF;
@@ -61,8 +61,11 @@ BEGIN
   UPDATE jobs j SET payload = j.payload || '{"tells_of_restricted": true}'  -- what goes on, or may be tried again: for who ordered it
   WHERE j.tenant_id = tenant AND j.status NOT IN ('succeeded', 'cancelled')
     AND j.payload ->> 'collection_id' IN (SELECT d.collection_id::text FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (secret));
+  homes := ARRAY(SELECT DISTINCT d.collection_id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (secret));
+  called := ARRAY(SELECT c.name FROM collections c WHERE c.tenant_id = tenant AND c.id = ANY (homes));
   UPDATE eval_runs e SET parameters = e.parameters || '{"tells_of_restricted": true}'  -- whether it answered is for who reads everything
-  WHERE e.tenant_id = tenant AND e.collection_id IN (SELECT d.collection_id FROM rag.documents d WHERE d.tenant_id = tenant AND d.id = ANY (secret));
+  WHERE e.tenant_id = tenant AND (e.collection_id = ANY (homes)
+    OR e.collection_id = '00000000-0000-0000-0000-000000000000' AND e.epochs ?| called);  -- of several: cairn.service.replay
   told := ARRAY(SELECT DISTINCT m.session_id FROM messages m WHERE m.tenant_id = tenant AND m.document_ids && secret);
   asked := ARRAY(
     SELECT r.id FROM runs r WHERE r.tenant_id = tenant AND (r.document_ids && secret OR r.session_id = ANY (told))

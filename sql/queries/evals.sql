@@ -34,6 +34,14 @@ WHERE tenant_id = $1 AND collection_id = $2 AND epochs = $3 ORDER BY id LIMIT 1
 SELECT external_id, content_hash FROM rag.documents
 WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed' AND loader_revision >= $3
 
+-- name: is_restricted
+-- $2: a collection. What a document held while it had a list gets the list again when it comes back.
+SELECT rag.is_ruled($2) OR rag.holds_restricted(ARRAY[$2::uuid]) OR EXISTS (
+  SELECT 1 FROM rag.documents d WHERE d.tenant_id = $1 AND d.collection_id = $2 AND d.formerly IS NOT NULL)
+
+-- name: holds_restricted
+SELECT rag.holds_restricted(ARRAY(SELECT id FROM rag.collections WHERE tenant_id = $1 AND name = ANY ($2::text[])))
+
 -- name: external_ids
 SELECT id, external_id FROM rag.documents WHERE tenant_id = $1 AND collection_id = $2 AND status = 'indexed'
 

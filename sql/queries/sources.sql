@@ -54,8 +54,20 @@ UPDATE rag.sources SET options = $3, secret_names = $4, interval_seconds = $5, a
   due_at = CASE WHEN $5::integer > 0 THEN least(due_at, statement_timestamp() + make_interval(secs => $5)) END
  WHERE tenant_id = $1 AND id = $2
 
+-- name: pause
+-- What is paused already keeps the note that says why: some are resumed by few alone.
+UPDATE rag.sources SET paused = true, note = CASE WHEN paused THEN coalesce(note, $3) ELSE $3 END WHERE tenant_id = $1 AND id = $2
+
+-- name: unfinished_job
+-- The job with the key $2 that waits or is at work: there is one at most.
+SELECT id FROM rag.jobs WHERE tenant_id = $1 AND dedupe_key = $2 AND status IN ('queued', 'running')
+
+-- name: lock
+-- Whoever enqueues a synchronisation notes it at the source, and whoever begins one does.
+SELECT id FROM rag.sources WHERE tenant_id = $1 AND id = $2 FOR UPDATE
+
 -- name: remove
-DELETE FROM rag.sources WHERE tenant_id = $1 AND id = $2 RETURNING id
+DELETE FROM rag.sources WHERE tenant_id = $1 AND id = $2
 
 -- name: tenants_with_due
 SELECT tenant_id FROM rag.tenants_with_due_sources() AS tenant_id
@@ -90,10 +102,20 @@ UPDATE rag.sources SET last_error = $3, failures = failures + 1,
  WHERE tenant_id = $1 AND id = $2
 
 -- name: known
--- arrived: it was read by the job $3, before it had its turn or broke off.
-SELECT path, external_id, version, content_id, state,
-  coalesce(seen_at >= (SELECT started_at FROM rag.jobs WHERE tenant_id = $1 AND id = $3), false) AND state = 'indexed' AS arrived
+-- arrived: it was read since the last synchronisation that came to its end, by one that had its turn or broke off.
+-- passed_over: it led elsewhere (version $4) since the time $3.
+SELECT path, external_id, version, content_id, state, state = 'indexed'
+    AND seen_at >= coalesce((SELECT last_finished_at FROM rag.sources WHERE tenant_id = $1 AND id = $2), '-infinity') AS arrived,
+  version = $4 AND seen_at >= $3 AS passed_over
   FROM rag.source_files WHERE tenant_id = $1 AND source_id = $2
+
+-- name: elsewhere
+-- Those with the version $3.
+SELECT count(*)::integer AS files, (array_agg(error ORDER BY path COLLATE "C"))[1] AS first
+  FROM rag.source_files WHERE tenant_id = $1 AND source_id = $2 AND version = $3
+
+-- name: leave_out
+UPDATE rag.source_files SET state = 'skipped', content_id = NULL WHERE tenant_id = $1 AND source_id = $2 AND path = $3
 
 -- name: claim
 -- Files that are read next: paths $4 with ids $5. An id that some other document has is somebody else's, unless the source takes

@@ -313,6 +313,39 @@ async def test_after_failures_in_a_row_nobody_waits(server: ScriptedServer) -> N
 
 
 @pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        (Reply("too long", text="The notes say 412,000", field="500"), "m: HTTP 500: the server failed"),
+        (Reply("too long", text="The notes say 412,000", field="403"), "m: HTTP 403: the key is rejected"),
+        (Reply("too long", text="no model says 412,000", field="404"), "m: HTTP 404. The server has no such model"),
+        (Reply("body", message={"error": {"message": "The notes say 412,000"}}), "m: the server failed"),
+    ],
+    ids=["status", "key", "model", "under 200"],
+)
+async def test_a_circuit_keeps_nothing_that_the_server_said(server: ScriptedServer, reply: Reply, told: str) -> None:
+    circuit = Circuit("chat m")
+    chat = OpenAIChat("m", KEY, server.openai_url, retry=QUICK, circuit=circuit)
+    server.script(*[reply] * 3)
+    with pytest.raises(ProviderError, match="412,000"):
+        await complete(chat)
+    assert circuit.reason is not None
+    assert circuit.reason.detail.startswith(told)
+    assert "412" not in f"{circuit.reason} {circuit.reason.extra}"
+    await chat.close()
+
+
+async def test_a_circuit_keeps_nothing_of_what_stood_in_a_stream(server: ScriptedServer) -> None:
+    circuit = Circuit("chat m")
+    chat = OpenAIChat("m", KEY, server.openai_url, retry=QUICK, circuit=circuit)
+    server.script("error_chunk")
+    with pytest.raises(ProviderError, match="the model fell over"):
+        await stream(chat)
+    assert circuit.reason is not None
+    assert circuit.reason.detail == "m: the server failed"
+    await chat.close()
+
+
+@pytest.mark.parametrize(
     ("reply", "cause", "status"),
     [
         (Reply("401"), "key", 401),

@@ -16,6 +16,7 @@ from tiny_cross_encoder import make_cross_encoder
 
 from cairn.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
 from cairn.prompts import prompt
+from cairn.providers.circuit import Circuit
 from cairn.providers.cohere import CohereReranker
 from cairn.providers.cross_encoder import CrossEncoder
 from cairn.providers.llm_reranker import LlmReranker
@@ -140,6 +141,17 @@ async def test_bad_answers_are_response_errors_and_not_retried(
 async def test_impossible_rankings_of_cohere(server: ScriptedServer, kind: str) -> None:
     reranker = cohere(server.url, 5)
     await answer_is_a_response_error_and_not_retried(reranker, server, Reply(kind))
+    await reranker.close()
+
+
+async def test_what_cohere_says_of_an_error_is_for_who_asked(server: ScriptedServer) -> None:
+    circuit = Circuit("rerank r")
+    reranker = CohereReranker(KEY, "r", base_url=server.url, retry=QUICK, circuit=circuit)
+    server.script(*["500"] * 3)
+    with pytest.raises(ProviderError, match="oops"):
+        await reranker.rerank(QUERY, DOCUMENTS, top_n=3)
+    assert circuit.reason is not None
+    assert circuit.reason.detail == "r: HTTP 500: the server failed"
     await reranker.close()
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+import posixpath
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -42,11 +43,14 @@ class Login(asyncssh.SSHServer):
 
 
 class Sftp:
-    """`breaks_at`: the folder at whose listing the server goes away."""
+    """`breaks_at`: the folder at whose listing the server goes away. `tidies_only`: its real paths have links in them, as those
+    of some servers. `before_opening`: what happens before a file is opened."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.breaks_at: bytes | None = None
+        self.tidies_only = False
+        self.before_opening: Callable[[], object] = lambda: None
         self.logins = 0
         self.server: Any = None
 
@@ -58,6 +62,13 @@ class Sftp:
                 if sftp.breaks_at is not None and path.endswith(sftp.breaks_at):
                     channel.get_connection().abort()
                 return super().scandir(path)
+
+            def realpath(self, path: bytes) -> Any:
+                return posixpath.normpath(path) if sftp.tidies_only else super().realpath(path)
+
+            def open(self, path: bytes, *arguments: Any) -> Any:
+                sftp.before_opening()
+                return super().open(path, *arguments)
 
         return Files(channel, chroot=str(self.folder))
 
@@ -206,3 +217,46 @@ async def test_no_private_network_is_reached(sftp: Sftp) -> None:
 def test_what_is_missing_is_said_at_once(options: dict[str, str], secrets: dict[str, str], said: str) -> None:
     with pytest.raises(SourceRefused, match=said):
         opened(f"sftp://{HOST}/", options, secrets)
+
+
+async def test_links_that_come_after_the_listing_are_not_followed(sftp: Sftp) -> None:
+    source, docs = sftp.source(), sftp.folder / "docs"
+    files = await listed(source)
+    (docs / "a.md").unlink()
+    (docs / "a.md").symlink_to("hr/leave plan.md")
+    (docs / "hr" / "x").rename(docs / "y")
+    (docs / "hr" / "x").symlink_to("../y")
+    for path in ("a.md", "hr/x/ü.md"):
+        with pytest.raises(SourceFileGone, match="by a link now"):
+            await source.read_file(files[path], 100)
+    assert sorted(await listed(source)) == ["hr/leave plan.md", "y/ü.md"]
+    docs.rename(sftp.folder / "other")
+    docs.symlink_to("other")
+    with pytest.raises(SourceRefused, match="the folder is reached by a link now"):
+        await listed(source)
+    assert sorted(await listed(sftp.source())) == ["hr/leave plan.md", "y/ü.md"]  # whoever adds it names the link
+
+
+async def test_a_folder_that_becomes_a_link_while_it_is_listed_is_not_entered(sftp: Sftp) -> None:
+    source, docs = sftp.source(), sftp.folder / "docs"
+    listing = source.list_files()
+    assert (await anext(listing)).path == "a.md"
+    (docs / "hr").rename(sftp.folder / "closed")
+    (docs / "hr").symlink_to("../closed")
+    assert [file.path async for file in listing] == []
+    await source.close()
+
+
+@pytest.mark.parametrize("knows_links", [True, False], ids=["between", "not told of"])
+async def test_what_was_exchanged_when_it_is_opened_is_not_read(sftp: Sftp, knows_links: bool) -> None:
+    source, docs = sftp.source(), sftp.folder / "docs"
+    file = (await listed(source))["a.md"]
+    sftp.tidies_only = not knows_links
+    if knows_links:
+        sftp.before_opening = lambda: (docs / "a.md").unlink() or (docs / "a.md").symlink_to("hr/leave plan.md")
+    else:
+        (docs / "a.md").unlink()
+        (docs / "a.md").symlink_to("hr/leave plan.md")
+    with pytest.raises(SourceFileGone, match="another file now" if knows_links else "by a link now"):
+        await source.read_file(file, 100)
+    await source.close()

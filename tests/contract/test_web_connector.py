@@ -14,6 +14,7 @@ from source_servers import HOST, listed, opened
 from cairn.connectors import web_connector
 from cairn.connectors.connector import (
     Connector,
+    SourceFileElsewhere,
     SourceFileGone,
     SourceFileTooLarge,
     SourceRefused,
@@ -288,3 +289,57 @@ def test_retry_after_is_seconds_or_a_date() -> None:
 def test_a_pace_that_is_none_is_refused(said: str) -> None:
     with pytest.raises(SourceRefused, match="pages_per_second"):
         opened("https://docs.example.org/", {"pages_per_second": said})
+
+
+async def test_a_page_that_leads_to_another_one_does_not_come_in_by_its_name(web: ScriptedWeb) -> None:
+    here = f"http://{HOST}:{web.port}"
+    stamp, names = "<lastmod>2026</lastmod>", ("p/17", "p/18", "hr", "leave", "closed", "old")
+    web.pages |= {
+        "/robots.txt": "User-agent: *\nDisallow: /private\nDisallow: /closed/",
+        "/sitemap.xml": sitemap(*(f"<loc>/{name}</loc>{stamp}" for name in names)),
+        "/p/17": Reply(status=301, headers={"Location": "/hr/?token=x"}),
+        "/p/18": Reply(status=302, headers={"Location": "/private/x"}),
+        "/hr": Reply(status=301, headers={"Location": "/hr/index.html"}),
+        "/hr/index.html": "<h1>HR</h1>",
+        "/leave": Reply(status=301, headers={"Location": f"{here}/leave/"}),
+        "/leave/": "<h1>Leave</h1>",
+        "/closed": Reply(status=301, headers={"Location": "/closed/"}),
+        "/old": Reply(status=301, headers={"Location": "/old/index.html"}),
+        "/old/index.html": "<h1>Old</h1>",
+        "/hr/?token=x": "<h1>WAGES</h1>", "/private/x": "<h1>CLOSED</h1>", "/closed/": "<h1>CLOSED</h1>",
+    }  # fmt: skip
+    source = site(web, exclude="old/*.html")
+    files = await listed(source)
+    read = {path: await source.read_file(files[path], 100) for path in ("hr", "leave")}
+    assert read == {"hr": b"<h1>HR</h1>", "leave": b"<h1>Leave</h1>"}
+    for path, said in (("p/17", f"another page, {here}/hr/$"), ("p/18", "another page"), ("closed", r"robots\.txt"),
+                       ("old", "option exclude")):  # fmt: skip
+        with pytest.raises(SourceFileElsewhere, match=said):
+            await source.read_file(files[path], 100)
+
+
+@pytest.mark.parametrize("knows_head", [True, False])
+async def test_a_page_that_begins_to_lead_elsewhere_is_another_version(web: ScriptedWeb, knows_head: bool) -> None:
+    web.knows_head = knows_head
+    web.pages |= {"/sitemap.xml": sitemap("<loc>/leave.html</loc>"), "/pay": "<h1>Leave</h1>"}
+    before = (await listed(site(web)))["leave.html"].version
+    web.pages["/leave.html"] = Reply(status=301, headers={"Location": "/pay"})
+    assert (await listed(site(web)))["leave.html"].version not in (before, "")
+
+
+async def test_a_page_is_one_however_its_address_is_written(web: ScriptedWeb) -> None:
+    odd = f"http://%{ord(HOST[0]):x}{HOST[1:].upper()}:{web.port}"
+    stamp = "<lastmod>2026</lastmod>"
+    paths = ["/%70rivate/x", "//private/x", "/private%2fx", "/private;v=1/x", "/z/%2e./private/x", "/%c3%bc/x", "/ü/x"]
+    paths += ["/hr/pay", "/hr%5Cpay", "/hr//pay", "/hr;v=1/pay", "/%68r/pay", "//hr/pay", "/a/../hr/pay"]
+    paths += ["/leave.html", "/%6ceave.html"]
+    entries = [f"<loc>{host}{path}</loc>{stamp}" for host in ("", odd) for path in paths]
+    web.pages |= {
+        "/robots.txt": "User-agent: *\nDisallow: /priv%61te/\nDisallow: /%C3%BC/",
+        "/sitemap.xml": sitemap(*entries),
+    }
+    files = await listed(site(web, exclude="hr/*"))
+    assert [*files] == ["leave.html"]
+    assert files["leave.html"].address == f"http://{HOST}:{web.port}/leave.html"
+    source = opened(f"http://{HOST.upper()}:{web.port}/", {**QUICK, "exclude": "hr/*"}, hosts=[HOST], port=web.port)
+    assert await listed(source) == files

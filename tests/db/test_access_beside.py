@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from threading import Thread
@@ -15,10 +18,17 @@ import pytest
 import pytest_asyncio
 
 from cairn.domain.access import MOST_RULES
+from cairn.domain.answer import Answer
+from cairn.domain.connected_source import SourceWish
 from cairn.domain.document import Indexed, Rejected, Source
 from cairn.domain.document_list import DocumentFilter
+from cairn.domain.evaluation import EvalRun
 from cairn.domain.ids import new_id
-from cairn.errors import ForbiddenError, InputError
+from cairn.domain.question import Question
+from cairn.errors import ConflictError, ForbiddenError, InputError
+from cairn.evals import agents
+from cairn.evals.datasets import RetrievalSet
+from cairn.evals.retrieval import Bench
 from cairn.graph.refresh import due
 from cairn.ingest.embed import embed_documents, in_use
 from cairn.ingest.loaders import load_text
@@ -26,17 +36,21 @@ from cairn.ingest.pipeline import ingest
 from cairn.ingest.prepare import prepare
 from cairn.ingest.remove import pass_on_readers, remove_document
 from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
+from cairn.service.ask import ask
 from cairn.service.documents import delete_collection, delete_document, get_collection, index_now
 from cairn.service.editing import delete_documents
-from cairn.service.evaluation import list_runs
+from cairn.service.evaluation import Corpora, evaluate_retrieval, list_runs, load_sets, prepare_collection
 from cairn.service.files import ingest_files, select_files
 from cairn.service.jobs import list_jobs
 from cairn.service.keys import create_key
+from cairn.service.replay import SEVERAL
 from cairn.service.search import get_trace
-from cairn.store import communities, traces
+from cairn.service.sources import add_source
+from cairn.settings import Environment, SettingsStore
+from cairn.store import communities, evals, traces
 from cairn.store import vectors as stored
 from cairn.store.documents import clock, find_id, keeps_address, set_access
-from cairn.wiring import Services
+from cairn.wiring import Services, open_services
 from tests.db.extracting import MILL, TIN, Extracting, settings
 from tests.db.test_access_lists import as_caller, source
 from tests.documents import find
@@ -204,6 +218,116 @@ async def test_measurements_over_restricted_documents_are_for_who_reads_all(lett
     assert [len(await list_runs(one)) for one in (letters, nobody)] == [1, 0], (
         "also when nothing is restricted any more"
     )
+
+
+@pytest.mark.parametrize("several", [False, True], ids=["one collection", "several"])
+async def test_so_are_those_over_collections_of_which_one_held_something_restricted(
+    letters: Services, several: bool
+) -> None:
+    names = ["staff", "test"] if several else ["staff"]
+    async with letters.database.transaction(letters.principal) as connection:
+        where = await evals.collection_epochs(connection, letters.principal, names)
+        run = EvalRun(
+            new_id(), "replay", "", "feedback", "", SEVERAL if several else where["staff"][0], ", ".join(names),
+            {name: epoch for name, (_, epoch) in where.items()}, {}, "", "", {"mode": "replay"},
+            datetime.now(UTC), datetime.now(UTC), 1, {}, {}, (),
+        )  # fmt: skip
+        await evals.insert(connection, letters.principal, run, [], restricted=False)
+        elsewhere = replace(run, id=new_id(), collection_id=SEVERAL, collection="a, b", epochs={"a": 1, "b": 1})
+        await evals.insert(connection, letters.principal, elsewhere, [], restricted=False)
+    await lose_the_letter(letters)
+    assert [one.id for one in await list_runs(as_caller(letters))] == [elsewhere.id]
+    assert len(await list_runs(letters)) == 2
+
+
+async def lose_the_letter(services: Services) -> None:
+    assert (await delete_documents(services, "staff", DocumentFilter(external_ids=["pay.md"]))).deleted == 1
+
+
+def questions_about(folder: Path, texts: dict[str, str]) -> RetrievalSet:
+    """A data set whose one question is answered by the letter."""
+    folder.mkdir()
+    corpus = [json.dumps({"_id": name, "title": "", "text": text}) for name, text in texts.items()]
+    (folder / "corpus.jsonl").write_text("\n".join(corpus))
+    (folder / "queries.jsonl").write_text(json.dumps({"_id": "q", "text": "Whose salary rises?"}))
+    (folder / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\tpay.md\t1")
+    [(data, _)] = load_sets(Corpora([folder]))
+    return data
+
+
+async def test_a_search_that_is_stored_after_what_it_found_was_deleted_is_for_who_reads_all(
+    letters: Services, environment: Environment, tmp_path: Path
+) -> None:
+    async def by_somebody_else() -> None:
+        async with open_services(environment, SettingsStore()) as opened:
+            await lose_the_letter(replace(opened, principal=letters.principal))
+
+    def between(_: str) -> None:
+        other = Thread(target=asyncio.run, args=(by_somebody_else(),))
+        other.start()
+        other.join()
+
+    data = questions_about(tmp_path / "set", {"pay.md": "The salary of Marie Dubois rises."})
+    _, [result] = await evaluate_retrieval(letters, data, "staff", "lexical", between)
+    assert result.ranking == ("pay.md",)
+    assert await count(letters, "documents WHERE external_id = 'pay.md'") == 0
+    assert [len(await list_runs(one)) for one in (letters, as_caller(letters))] == [1, 0]
+
+
+async def test_so_are_answers_that_are_stored_later(letters: Services, tmp_path: Path) -> None:
+    async def ask_and_lose(question: Question) -> Answer:
+        made = await ask(letters, question)
+        await lose_the_letter(letters)
+        return made
+
+    data = questions_about(tmp_path / "set", {"pay.md": "The salary of Marie Dubois rises."})
+    bench = Bench(letters.search_deps, letters.principal, letters.settings.current, "", letters.chooser)
+    asking = agents.AgentBench(bench, ask_and_lose, letters.traces.flush, None)
+    await agents.evaluate(asking, data, {}, "staff", "fast", lambda _: None)
+    assert [len(await list_runs(one)) for one in (letters, as_caller(letters))] == [1, 0]
+
+
+async def by_rule(services: Services, _: Path) -> None:
+    await set_folder_access(services, "handbook", "hr", ["group:hr"])
+
+
+async def by_list(services: Services, _: Path) -> None:
+    async with services.database.transaction(services.principal) as connection:
+        found = await get_collection(services, "handbook")
+        document = await find_id(connection, services.principal, found.id, "hr/pay")
+        assert document
+        await set_access(connection, found.id, document, ["group:hr"])
+
+
+async def by_source(services: Services, folder: Path) -> None:
+    await add_source(services, "handbook", SourceWish(str(folder)), local=True)
+
+
+async def by_a_list_that_it_had(services: Services, folder: Path) -> None:
+    """What it holds now is everybody's; what it held is not, should it come back."""
+    await by_list(services, folder)
+    await index_now(services, "handbook", [plain("hr/pay", "Ask the board.", ())])
+
+
+SHUT = [by_rule, by_list, by_a_list_that_it_had, by_source]
+
+
+@pytest.mark.parametrize("shut", SHUT, ids=["rule", "list", "earlier list", "source"])
+async def test_a_collection_that_says_who_may_read_it_is_not_emptied_for_a_measurement(
+    services: Services, tmp_path: Path, shut: Callable[[Services, Path], Awaitable[None]]
+) -> None:
+    """Its documents would come back without lists, and nobody would keep them from anybody."""
+    data = questions_about(tmp_path / "set", {"hr/pay": "The salary of Marie Dubois rises."})
+    made = await prepare_collection(services, data, "handbook", lambda _: None, fresh=True)
+    assert (made.indexed, made.restricted) == (1, False)
+    again = await prepare_collection(services, data, "handbook", lambda _: None, fresh=True)
+    assert again.indexed == 1, "an open one is"
+    await shut(services, tmp_path / "set")
+    before = await get_collection(services, "handbook")
+    with pytest.raises(ConflictError, match="or measure in a collection of its own"):
+        await prepare_collection(services, data, "handbook", lambda _: None, fresh=True)
+    assert (await get_collection(services, "handbook")).id == before.id
+    assert (await prepare_collection(services, data, "handbook", lambda _: None)).restricted
 
 
 async def test_the_audit_log_counts_what_everybody_could_read(services: Services) -> None:

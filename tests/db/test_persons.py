@@ -36,8 +36,9 @@ from cairn.service.ask import start
 from cairn.service.audit import list_events
 from cairn.service.conversations import delete_history, get_history, list_conversations
 from cairn.service.documents import delete_document, find_document, find_document_id, get_collection, index_now
+from cairn.service.editing import change_document
 from cairn.service.idempotency import carry_out_once
-from cairn.service.keys import create_key, list_keys
+from cairn.service.keys import create_key, list_keys, revoke_key
 from cairn.service.models import start_reindex
 from cairn.service.operation import do_upkeep
 from cairn.service.persons import export_person, forget_person
@@ -45,7 +46,7 @@ from cairn.service.runs import rate_run
 from cairn.service.search import make_request, run_search
 from cairn.settings import RunSettings
 from cairn.settings.environment import OidcIssuer
-from cairn.store import memory, qa_sessions
+from cairn.store import documents, memory, qa_sessions
 from cairn.store import sources as source_store
 from cairn.store.keys import find
 from cairn.wiring import Services
@@ -176,7 +177,7 @@ async def test_everything_of_a_person_is_exported_and_forgotten(ada: tuple[Servi
     head, *records, end = lines
     assert (head["kind"], head["version"], head["person"], head["keys"]) == (
         "export",
-        1,
+        2,
         f"person:{NAME}",
         [str(key.id)],
     )
@@ -193,9 +194,15 @@ async def test_everything_of_a_person_is_exported_and_forgotten(ada: tuple[Servi
         f"of-{NAME}",
         "by-key",
         "shared",
-    }  # bob's words of the shared one are in it, too: an answer leans on them
+    }
     assert "of-bob" not in str(records)
+    said = [
+        line["record"] for line in records if line["kind"] == "message" and line["record"]["session_id"] == "shared"
+    ]
+    assert [("content" in one, one.get("withheld", False)) for one in said] == [(False, True)] * 2 + [(True, False)] * 2
 
+    # which of her conversations were read is recorded, and an id of one has her name in it
+    before = await places(services, WORD, NAME, str(key.id))
     counted = await forget_person(house, NAME, dry_run=True)
     assert await places(house, WORD, NAME, str(key.id)) == {
         **before,
@@ -409,6 +416,178 @@ async def test_a_key_alone_is_forgotten_by_its_id(services: Services, root: Serv
     assert str(other.id) in created
     async with services.database.connection() as connection:
         assert await find(connection, hash_secret(secret)) is None
+
+
+# --- what access lists and others keep from them ----------------------------------------------------------------------------
+
+PAY, KEPT = "412,000", "quillfeather"
+"""Stand in documents that are for others, and in those that are for her."""
+
+
+def in_hr(services: Services) -> Services:
+    return as_caller(services, replace(token("bob"), groups=frozenset({"hr"})))
+
+
+async def give(house: Services, name: str, text: str, *readers: str) -> None:
+    await index_now(house, "default", [Source(name, name, text.encode(), access=readers or None)])
+
+
+def of(lines: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [line["record"] for line in lines if line["kind"] == kind]
+
+
+async def ask_in(who: Services, session: str | None, *questions: str, resumable: bool = False) -> None:
+    for text in questions:
+        task = await start(who, Question(text, "default", new_id(), session_id=session), resumable=resumable)
+        assert [item.event async for item in task.events()]
+    await who.traces.flush()
+
+
+@pytest.mark.parametrize("resumable", [False, True])
+async def test_an_export_says_of_what_others_asked_only_that_they_did(
+    services: Services, root: Services, resumable: bool
+) -> None:
+    her, bob = as_caller(services, token(NAME)), in_hr(services)
+    await give(root, "open", "Employees have 30 days of leave per year.")
+    await give(root, "pay", f"The pay of Grace Hopper is {PAY} per year.", "group:hr")
+    await ask_in(her, "team", "How many days of leave do employees have?", resumable=resumable)
+    await ask_in(bob, "team", "What is the pay of Grace Hopper?", resumable=resumable)
+    assert await get_history(her, "team") == []
+    lines = await export(root, NAME)
+    assert not any(word in str(lines) for word in (PAY, "Grace", "token:bob", "group:hr"))
+    hers, answer, his, told = of(lines, "message")
+    assert (hers["content"], hers["withheld"]) == ("How many days of leave do employees have?", True)
+    for one, position in ((answer, 2), (his, 3), (told, 4)):
+        assert one == {
+            "id": one["id"], "session_id": "team", "position": position, "role": ("assistant", "user")[position % 2],
+            "run_id": one["run_id"], "created_at": one["created_at"], "withheld": True,
+        }  # fmt: skip
+    first, second = of(lines, "run")
+    assert (first["question"], first["asked_by"]) == (hers["content"], f"token:{NAME}")
+    assert set(second) == {"id", "session_id", "kind", "started_at", "withheld"}
+    assert all(one["withheld"] and "passage_ids" not in one for one in of(lines, "candidates"))
+    assert all(one["withheld"] and "data" not in one for one in of(lines, "event"))
+    assert len(of(lines, "resumable_run")) == 2 * resumable
+    [talk] = of(lines, "conversation")
+    assert (talk["id"], talk["asked_by"], "title" in talk, talk["withheld"]) == ("team", [f"token:{NAME}"], False, True)
+    [read_others] = await list_events(root, action="conversation.read_others")
+    assert (read_others.caller, read_others.target, read_others.detail) == ("token:root", "team", {"way": "export"})
+    assert not await list_events(root, action="document.read_restricted")
+
+
+async def test_an_export_has_of_a_shared_conversation_all_that_is_theirs(services: Services, root: Services) -> None:
+    her, bob = as_caller(services, token(NAME)), as_caller(services, token("bob"))
+    await give(root, "open", "Employees have 30 days of leave per year.")
+    await ask_in(her, "team", "How many days of leave do employees have?")
+    await ask_in(bob, "team", "And how many days of leave has a year?")
+    hers, answer, his, told = of(await export(root, NAME), "message")
+    assert "30 days" in answer["content"]
+    assert "withheld" not in hers
+    assert "withheld" not in answer
+    assert (his["withheld"], told["withheld"], "content" in his) == (True, True, False)
+    async with services.database.transaction(services.principal) as connection:  # as when traces have gone by their age
+        await connection.execute("DELETE FROM rag.runs")
+    assert all(one["content"] for one in of(await export(root, NAME), "message")), (
+        "whose they are is not known any more"
+    )
+
+
+async def test_an_export_leaves_out_what_others_said_of_what_is_theirs(services: Services, root: Services) -> None:
+    her, bob = as_caller(services, token(NAME)), as_caller(services, token("bob"))
+    await give(root, "open", "Employees have 30 days of leave per year.")
+    asked = Question("How many days of leave do employees have?", "default", new_id(), session_id="team")
+    await read(her, asked)
+    await services.traces.flush()
+    await rate_run(bob, asked.run_id, -1, f"no {WORD}")
+    for session, callers in (("alone", (her,)), ("both", (her, bob))):
+        for who in callers:
+            async with services.database.transaction(who.principal) as connection:
+                held = await qa_sessions.open_(connection, who.principal, "default", session, idle_minutes=60, nodes=10)
+                assert held is not None
+                what = {"passages": (), "relations": (), "not_found": [f"{session} {WORD}"], "nodes": 10}
+                await qa_sessions.keep(connection, who.principal, held.key, **what)
+    lines = await export(root, NAME)
+    [judged] = of(lines, "feedback")
+    assert set(judged) == {"run_id", "rating", "created_at", "updated_at", "withheld"}
+    alone, both = of(lines, "agent_session")
+    assert (alone["not_found"], "withheld" in alone) == ([f"alone {WORD}"], False)
+    assert set(both) == {"id", "created_at", "last_accessed_at", "withheld"}
+
+
+async def test_an_export_has_answers_from_documents_that_the_person_may_read_now(
+    services: Services, root: Services
+) -> None:
+    her = as_caller(services, token(NAME))
+    for name in ("kept", "lost"):
+        await give(root, name, f"The {KEPT} {name} of Grace Hopper is 7.", f"person:{NAME}")
+        await ask_in(her, name, f"What is the {KEPT} {name} of Grace Hopper?")
+    await ask_in(her, None, f"Is the {KEPT} kept 7?")
+    lost = await find_document_id(root, "default", "lost")
+    await change_document(root, "default", lost, access=["group:hr"])
+    lines = await export(root, NAME)
+    messages = {(one["session_id"], one["role"]): one for one in of(lines, "message")}
+    assert "is 7" in messages["kept", "assistant"]["content"]
+    assert KEPT in messages["lost", "user"]["content"]
+    assert "content" not in messages["lost", "assistant"]
+    runs = {one["session_id"]: one for one in of(lines, "run")}
+    assert "answer" in runs["kept"]
+    assert "answer" not in runs["lost"]
+    assert "question" in runs["lost"]
+    assert {one["document_id"]: one.get("title") for one in of(lines, "access")} == {
+        str(await find_document_id(root, "default", "kept")): "kept"
+    }
+    told = await list_events(root, action="conversation.read_others")
+    assert {one.target for one in told} == {"kept", "lost", runs[None]["id"]}
+    [restricted] = await list_events(root, action="document.read_restricted")
+    assert restricted.detail["way"] == "export"
+    assert restricted.detail["documents"] == [str(await find_document_id(root, "default", "kept"))]
+    assert await export(as_caller(services, token(NAME, *ALL_SCOPES)), NAME)
+    assert not await list_events(root, action="conversation", caller=f"token:{NAME}"), "one's own leaves no record"
+
+
+async def test_groups_of_the_keys_of_a_person_count_for_their_export(services: Services, root: Services) -> None:
+    key, _ = await create_key(root, NAME, ["read", "ask"], groups=["hr"])
+    her = as_caller(
+        services, Caller(f"key:{key.id}", NAME, frozenset({"read", "ask"}), key.id, groups=frozenset({"hr"}))
+    )
+    await give(root, "pay", f"The pay of Grace Hopper is {PAY} per year.", "group:hr")
+    await ask_in(her, "mine", "What is the pay of Grace Hopper?")
+    assert PAY in str(of(await export(root, NAME), "message"))
+    await revoke_key(root, key.id)
+    assert PAY not in str(await export(root, NAME))
+
+
+async def test_a_list_that_is_given_meanwhile_stays_when_somebody_is_forgotten(
+    services: Services, root: Services
+) -> None:
+    staff = as_caller(services, replace(token("sam"), groups=frozenset({"staff"})))
+    for name in ("a", "b"):
+        await give(root, name, f"The pay of {name} is {PAY}.", "group:staff", f"person:{NAME}")
+    found = {name: await find_document_id(root, "default", name) for name in ("a", "b")}
+    home = (await get_collection(root, "default")).id
+    async with services.database.transaction(root.principal) as connection:
+        await documents.set_access(connection, home, found["b"], ["group:hr", f"person:{NAME}"])
+        forgetting = asyncio.create_task(forget_person(root, NAME))
+        async with hang_guard():
+            while not await waits_for_a_row(services):
+                await asyncio.sleep(0.01)
+    assert (await forgetting).counts["access_lists"] == 2
+    lists = {name: (await find_document(root, "default", one)).access for name, one in found.items()}
+    assert {name: list(one or ()) for name, one in lists.items()} == {"a": ["group:staff"], "b": ["group:hr"]}
+    with pytest.raises(NotFoundError):
+        await find_document(staff, "default", found["b"])
+
+
+async def waits_for_a_row(services: Services) -> bool:
+    connection = await asyncpg.connect(services.owner_dsn)
+    try:
+        return bool(
+            await connection.fetchval(
+                "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype IN ('transactionid', 'tuple') AND NOT granted)"
+            )
+        )
+    finally:
+        await connection.close()
 
 
 # --- the page that says what is kept -----------------------------------------------------------------------------------------

@@ -13,9 +13,12 @@ from uuid import UUID
 import pytest
 from scripted_web import Reply, ScriptedWeb
 
+from cairn.connectors.connector import RemoteFile, SourceUnreachable
+from cairn.connectors.local_connector import LocalConnector
 from cairn.connectors.seal_secrets import make_key, open_secrets, seal_secrets
 from cairn.db.tenant_tables import ADAPTED
 from cairn.domain.connected_source import ConnectedSource, SourceWish
+from cairn.domain.job import Job
 from cairn.domain.principal import Caller, Principal
 from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
 from cairn.interfaces.cli.sources import _state
@@ -68,6 +71,11 @@ async def again(services: Services, source_id: UUID, **asked: bool) -> Connected
 
 async def ids(services: Services) -> set[str]:
     return {one.external_id for one in await list_documents(services, "default")}
+
+
+def stranger(services: Services) -> Services:
+    """Somebody who reads what everybody in the tenant may read."""
+    return replace(services, principal=replace(services.principal, caller=Caller("ext", "ext", frozenset({"read"}))))
 
 
 async def stop_waiting(services: Services, job_id: UUID) -> None:
@@ -290,6 +298,8 @@ async def test_a_folder_that_came_with_a_tenant_file_waits_for_somebody_of_this_
     (folder / "four.md").write_text("One more.")
     await work(services)
     assert await ids(services) == PAPERS
+    async with services.database.transaction(services.principal) as connection:
+        await store.pause(connection, services.principal, source.id, sources.REMOVING)  # a removal that breaks off
     with pytest.raises(InputError, match="cairn sources resume"):
         await sources.change_source(services, source.id, SourceChange(paused=False))
     with pytest.raises(InputError, match="cairn sources resume"):
@@ -402,6 +412,33 @@ async def test_a_file_that_was_moved_takes_the_readers_along_that_it_has_of_its_
     assert await ids(outsider) == {"papers/a.md", "papers/three.md"}
 
 
+async def test_a_list_that_is_given_after_a_synchronisation_broke_off_goes_along(
+    services: Services, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = await follow(services, folder)
+    (folder / "hr/pay.md").rename(folder / "wages.md")
+    (folder / "zzz.md").write_text("The last paper.\n")
+    monkeypatch.setattr("cairn.jobs.sources.CLAIMED", 1)
+    read = LocalConnector.read_file
+
+    async def go_away(self: LocalConnector, file: RemoteFile, most_bytes: int) -> bytes:
+        if file.path == "zzz.md":
+            raise SourceUnreachable("away", retry_after_s=1000)
+        return await read(self, file, most_bytes)
+
+    monkeypatch.setattr(LocalConnector, "read_file", go_away)
+    assert (await again(services, source.id)).last_error == "away"
+    assert {"papers/wages.md", "papers/hr/pay.md"} <= await ids(services)
+    pay = await find_document_id(services, "default", "papers/hr/pay.md")
+    await change_document(services, "default", pay, access=["group:personnel"])
+    monkeypatch.setattr(LocalConnector, "read_file", read)
+    source = await again(services, source.id)
+    assert (source.counts or {})["moved"] == 1
+    rest = {"papers/one.md", "papers/two.md", "papers/three.md", "papers/zzz.md"}
+    assert await ids(services) == rest | {"papers/wages.md"}
+    assert await ids(stranger(services)) == rest
+
+
 @pytest.mark.parametrize("way", ["in turns", "broken off", "files"])
 async def test_files_that_trade_names_keep_their_readers_however_the_reading_is_cut(
     services: Services, folder: Path, way: str, monkeypatch: pytest.MonkeyPatch
@@ -466,6 +503,51 @@ async def test_a_rule_that_somebody_has_changed_outlives_the_source(services: Se
     await sources.remove_source(services, source.id, documents=True)
     left = [(rule.prefix, list(rule.access)) for rule in await list_access_rules(services, "default")]
     assert left == [("papers/hr", ["group:board"])]
+
+
+@pytest.mark.parametrize("way", ["schedule", "resumed"])
+async def test_what_a_synchronisation_brings_while_its_source_is_removed_is_open_to_nobody(
+    services: Services, folder: Path, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = await follow(services, folder, access={"hr": ["group:personnel"]}, interval_seconds=60)
+    (folder / "hr/new.md").write_text("The new wages are about harbours.\n")
+    reading, told, under_way = asyncio.Event(), asyncio.Event(), list[asyncio.Task[None]]()
+    read, delete = LocalConnector.read_file, sources._delete_documents
+
+    async def read_slowly(self: LocalConnector, file: RemoteFile, most_bytes: int) -> bytes:
+        reading.set()
+        await asyncio.wait_for(told.wait(), 20)
+        return await read(self, file, most_bytes)
+
+    async def end_and_tell(services: Services, job_id: UUID) -> Job:
+        found = await cancel_job(services, job_id)
+        told.set()
+        return found
+
+    async def delete_meanwhile(there: Services, removed: ConnectedSource) -> int:
+        deleted = await delete(there, removed)
+        if not under_way:
+            under_way.append(asyncio.create_task(begin()))
+            await asyncio.wait({under_way[0], asyncio.create_task(reading.wait())}, return_when=asyncio.FIRST_COMPLETED)
+        return deleted
+
+    async def begin() -> None:
+        async with services.database.transaction(services.principal) as connection:
+            await connection.execute("UPDATE rag.sources SET due_at = statement_timestamp() WHERE id = $1", source.id)
+        if way == "schedule":
+            await sources.start_due(services)
+        else:
+            await sources.sync(services, source.id, accept_deletions=True, local=True)
+        await work(services)
+
+    monkeypatch.setattr(LocalConnector, "read_file", read_slowly)
+    monkeypatch.setattr("cairn.service.sources.cancel_job", end_and_tell)
+    monkeypatch.setattr(sources, "_delete_documents", delete_meanwhile)
+    deleted = await sources.remove_source(services, source.id, documents=True)
+    told.set()
+    await asyncio.gather(*under_way)
+    assert (await ids(services), await list_access_rules(services, "default")) == (set(), [])
+    assert (reading.is_set(), deleted > 4) == ((True, True) if way == "resumed" else (False, False))
 
 
 async def test_a_source_takes_nobodys_rule_away(services: Services, folder: Path) -> None:
@@ -641,6 +723,24 @@ async def test_secrets_are_sealed_and_sealed_anew(services: Services, folder: Pa
     assert open_secrets(anew, new, principal.tenant_id, source.id) == {"password": "corvid"}
 
 
+async def test_secrets_are_not_shown_to_another_server_by_who_does_not_give_them(services: Services) -> None:
+    services.settings.current = Settings(urls=UrlSettings(allowed_hosts=("*",)))
+    here = replace(services, environment=replace(services.environment, secrets_key=make_key()))
+    store_of, secrets = "s3://papers/hr", {"key": "ada", "secret": "corvid"}
+    options = {"endpoint_url": "https://minio.example.org", "include": "*.md"}
+    source, _ = await sources.add_source(here, "default", SourceWish(store_of, "hr", options), secrets)
+    for changed in ({"endpoint_url": "https://evil.example.net"}, {}, {**options, "region": "eu-central-1"}):
+        with pytest.raises(InputError, match="give them anew with it"):
+            await sources.change_source(here, source.id, SourceChange(options=changed))
+    other = {**options, "include": "*.txt"}
+    assert (await sources.change_source(here, source.id, SourceChange(options=other))).wish.options == other
+    moved = SourceChange(options={"endpoint_url": "https://minio.example.com"}, secrets=secrets)
+    assert (await sources.change_source(here, source.id, moved)).wish.options == moved.options
+    anonymous = SourceChange(options={"anon": "true"}, secrets={})
+    assert (await sources.change_source(here, source.id, anonymous)).wish.secret_names == []
+    await sources.change_source(here, source.id, SourceChange(options={"anon": "true", "region": "eu-central-1"}))
+
+
 class Replies(dict[str, object]):
     """Pages of a site: one reply after the other, and the last one again and again."""
 
@@ -673,6 +773,58 @@ async def test_a_source_that_asks_to_be_left_alone_is(services: Services) -> Non
             left = await connection.fetchval("SELECT due_at - now() FROM rag.sources WHERE id = $1", source.id)
         assert 7000 < left.total_seconds() <= 7200  # and not 1200, as after any failure
         assert await ids(services) == {"site/a.html", "site/b.html"}
+
+
+async def test_a_page_that_leads_to_one_of_others_is_left_out_as_long_as_it_does(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cairn.jobs.sources.CLAIMED", 1)
+    monkeypatch.setattr("cairn.jobs.sources.TURN_SECONDS", 0.0)  # in many turns, and no page twice
+    entry = "<url><loc>/{}</loc><lastmod>2026-01-15</lastmod></url>"
+    lists = f"<urlset>{''.join(map(entry.format, ('hr/pay', 'p/17', 'p/18', 'one')))}</urlset>"
+    moved = Reply(status=301, headers={"Location": "/hr/pay"})
+    pages = {"/hr/pay": "<p>Wages.</p>", "/p/17": moved, "/p/18": moved, "/one": "<p>A page about harbours.</p>"}
+
+    async def work_in_turns(job_id: UUID) -> None:
+        while not (await get_job(services, job_id)).ended:
+            await work(services)
+            await stop_waiting(services, job_id)
+
+    with ScriptedWeb({"/sitemap.xml": lists, **pages}) as web:
+        where = f"127.0.0.1:{web.port}"
+        services.settings.current = Settings(
+            urls=UrlSettings(allowed_hosts=(where,), private_networks=("127.0.0.0/8",))
+        )
+        access = {"hr": ["group:personnel"]}
+        asked = SourceWish(f"http://{where}/sitemap.xml", "site", {"pages_per_second": "1000"}, access=access)
+        source, job = await sources.add_source(services, "default", asked)
+        await work_in_turns(job.id)
+        source = await sources.get_source(services, source.id)
+        assert await ids(services) == {"site/hr/pay", "site/one"}
+        assert await ids(stranger(services)) == {"site/one"}
+        assert (source.note or "").startswith("2 pages are left out, since they lead elsewhere")
+        assert f"http://{where}/p/17 leads to another page, http://{where}/hr/pay" in (source.note or "")
+        assert [path for path, _ in web.requests].count("/p/17") == 1
+        monkeypatch.setattr("cairn.jobs.sources.TURN_SECONDS", 300.0)
+        web.pages |= {"/p/17": "<p>A page of its own.</p>", "/p/18": "<p>Another.</p>"}
+        source = await again(services, source.id)
+        assert (source.note, len(await ids(stranger(services)))) == (None, 3)
+        web.pages |= {"/sitemap.xml": lists.replace("15", "16"), "/p/17": moved}
+        source = await again(services, source.id)
+        assert await ids(stranger(services)) == {"site/one", "site/p/18"}
+        assert (source.counts or {})["skipped"] == 1
+        everything = await ids(services)
+        assert everything == {"site/hr/pay", "site/one", "site/p/18"}
+        web.pages |= {"/sitemap.xml": lists.replace("15", "17"), "/p/18": moved, "/one": moved}
+        source = await again(services, source.id)  # as when a site asks everybody to log in
+        assert (source.paused, await ids(services)) == (True, everything)
+        assert "more than 50%" in (source.note or "")
+        assert "3 pages are left out" in (source.note or "")
+        monkeypatch.setattr("cairn.jobs.sources.TURN_SECONDS", 0.0)
+        await work_in_turns((await sources.sync(services, source.id, accept_deletions=True)).id)
+        source = await sources.get_source(services, source.id)
+        assert await ids(services) == {"site/hr/pay"}
+        assert ((source.counts or {})["deleted"], source.failed) == (2, 0)
 
 
 @pytest.mark.siege

@@ -251,6 +251,26 @@ def test_a_collection_that_is_not_the_corpus_is_reported_and_made_anew(cairn: Ca
     assert "warning" not in fresh.err
 
 
+def test_a_collection_that_says_who_may_read_it_is_not_made_anew(cairn: Cairn, gear: Path, rows: Rows) -> None:
+    cairn("retrieval", gear, "--mode", "lexical")
+    write(gear, {key: value for key, value in DOCUMENTS.items() if key != "hut"})
+    Path("settings.json").write_text('{"chunking": {"chunkSize": 200}}')
+    rows(
+        "INSERT INTO rag.access_rules (tenant_id, collection_id, prefix, access) SELECT tenant_id, id, 'hr/', '{group:hr}' "
+        "FROM rag.collections WHERE name = 'eval-mountain-gear'"
+    )
+    stale = cairn("retrieval", gear, "--mode", "lexical")
+    assert stale.code == 0
+    assert "--fresh" not in stale.err
+    assert "another chunking; measure in a collection of its own (--collection)" in " ".join(stale.err.split())
+    assert "that mountain gear does not; cairn documents delete removes them" in " ".join(stale.err.split())
+    refused = cairn("retrieval", gear, "--mode", "lexical", "--fresh")
+    assert refused.code != 0
+    assert "or measure in a collection of its own (--collection)" in " ".join(refused.err.split())
+    [kept] = rows("SELECT document_count, (SELECT count(*) FROM rag.access_rules) AS rules FROM rag.collections")
+    assert tuple(kept) == (20, 1)
+
+
 @pytest.mark.siege
 def test_another_collection_can_be_searched_as_it_stands(cairn: Cairn, gear: Path, rows: Rows) -> None:
     missing = cairn("retrieval", gear, "--no-index", "--collection", "other")

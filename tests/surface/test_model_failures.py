@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from commands import Cairn
+from keyed import bearer, make_keys
 from scripted_replies import Reply
 from scripted_server import ScriptedServer
 from serving import Api, read_events, serving
@@ -171,3 +172,40 @@ def test_the_only_model_of_a_server_is_taken_and_of_several_none(
         assert (answer["written_by"], answer["usage"]["model"]) == ("large", "large")
         ready = api.client.get("/health/ready").json()
         assert (ready["models"]["chat"], ready["problems"]) == ("large", [])
+
+
+def test_what_a_server_said_to_one_tenant_is_told_to_no_other(
+    fresh_database: Callable[[], str], tmp_path: Path, model: Path, remote: ScriptedServer
+) -> None:
+    """Servers quote in their errors what the model read or wrote, and all tenants share the model and its circuit."""
+    dsn, asked = fresh_database(), len(remote.requests)
+    keys = make_keys(dsn, str(tmp_path / "keys"))
+    told = {"CAIRN_AUTH": "keys", "CAIRN_MODEL_DIR": str(model), "OPENAI_API_KEY": "key"}
+    limits = {"providers": {"circuitFailures": 2, "circuitSeconds": 600}, "rag": {"rerankerProvider": "none"}}
+    said = Reply("too long", text="Failed to parse: the pay of Grace Hopper is 412,000", field="403")
+    remote.script(*[said] * 2)
+    with serving(dsn, tmp_path / "home", settings=limits, OPENAI_BASE_URL=remote.openai_url, **told) as api:
+
+        def post(path: str, key: str, **body: Any) -> dict[str, Any]:
+            answer = api.client.post(path, json=body, headers=bearer(key))
+            assert answer.status_code == 200, answer.text
+            found: dict[str, Any] = answer.json()
+            return found
+
+        pay = {"external_id": "pay.md", "text": "The pay of Grace Hopper is 412,000.", "access": ["group:hr"]}
+        post("/index", keys.victim, collection="hr", documents=[pay])
+        leave = {"external_id": "leave.md", "text": "Employees have 30 days of leave."}
+        post("/index", keys.other, collection="notes", documents=[leave])
+        for _ in range(2):
+            found = post("/query", keys.victim, question="What is the pay of Grace Hopper?", collection="hr")
+            assert "Failed to parse" in str(found["degraded"]), "who asked is told what the server said"
+        assert len(remote.requests) == asked + 2
+        others = [
+            post("/query", keys.other, question="How many days of leave do employees have?", collection="notes"),
+            api.client.get("/health/ready", headers=bearer(keys.other)).json(),
+        ]
+    assert len(remote.requests) == asked + 2, "the circuit is open"
+    assert "gpt-4o-mini: HTTP 403: the key is rejected; not asked again for" in str(others[0]["degraded"])
+    (circuit,) = [one for one in others[1]["circuits"] if one["name"].startswith("chat ")]
+    assert (circuit["state"], circuit["problem"]) == ("open", "gpt-4o-mini: HTTP 403: the key is rejected")
+    assert not any(word in str(others) for word in ("Failed to parse", "Grace", "412,000"))

@@ -82,6 +82,22 @@ async def test_a_model_that_is_not_there_opens_nothing_and_is_told(circuit: Circ
     assert circuit.reason is None, "the request was at fault, not the settings"
 
 
+async def test_what_the_server_said_is_for_who_asked_and_not_for_who_comes_later(circuit: Circuit) -> None:
+    said = ProviderError(
+        "m: HTTP 500: the notes say 412,000", outline="m: HTTP 500: the server failed", upstream_status=500
+    )
+    for _ in range(3):
+        with pytest.raises(ProviderError, match="412,000"):
+            async with circuit.call():
+                raise said
+    with pytest.raises(CircuitOpenError) as caught:
+        await succeed(circuit)
+    assert caught.value.detail.startswith("m: HTTP 500: the server failed; not asked again for ")
+    assert (caught.value.cause, caught.value.answered) == ("server", 500)
+    assert circuit.reason is not None
+    assert (circuit.reason.detail, circuit.reason.answered) == ("m: HTTP 500: the server failed", 500)
+
+
 async def test_one_success_in_between_starts_the_count_again(circuit: Circuit) -> None:
     for _ in range(5):
         await fail(circuit)

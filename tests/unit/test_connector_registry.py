@@ -10,7 +10,7 @@ import pytest
 
 from cairn.connectors.connector import SourceRefused
 from cairn.connectors.git_connector import GitConnector, RepositoryAddress
-from cairn.connectors.registry import KINDS, OF_ALL, check_address, open_connector
+from cairn.connectors.registry import KINDS, OF_ALL, check_address, directing_options, list_fields, open_connector
 from cairn.distribution import MODULES
 from cairn.settings import UrlSettings
 
@@ -134,3 +134,11 @@ def test_the_documentation_has_each_kind_with_its_options_and_secrets() -> None:
         assert (options, secrets) == (set(kind.options), set(kind.secrets)), kind.name
     said = DOCUMENT.read_text()
     assert all(f"| `{option}` |" in said for option in OF_ALL)
+
+
+@pytest.mark.parametrize(
+    "address", ["git+https://h/r", "webdavs://h/r", "sftp://h/r", "s3://b/r", "gs://b/r", "az://b/r"]
+)
+def test_an_option_that_names_a_server_or_a_user_is_one_that_directs_secrets(address: str) -> None:
+    options, _ = list_fields(address)
+    assert directing_options(address) == {*options} - {"anon", "ref", "folder"}

@@ -169,3 +169,30 @@ def test_an_address_that_cannot_be_one_is_refused(
 def test_a_host_in_the_address_of_a_folder_is_refused() -> None:
     with pytest.raises(SourceRefused, match="three strokes"):
         open_connector("file://srv/documents", {}, {}, allow=UrlSettings(), folders=[Path("/")])
+
+
+async def test_a_folder_that_becomes_a_link_leads_nowhere_at_any_moment(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "open" / "sub").mkdir(parents=True)
+    (folder / "open" / "sub" / "leave.md").write_text("nothing")
+    source = opened(folder)
+    file = (await listed(source))["open/sub/leave.md"]
+    really_open = os.open
+
+    def open_late(path: str | Path, *arguments: int, dir_fd: int | None = None) -> int:
+        if Path(path).name == "leave.md":  # the last moment
+            (folder / "open" / "sub").rename(folder / "open" / "before")
+            (folder / "open" / "sub").symlink_to("../hr")
+        return really_open(path, *arguments, dir_fd=dir_fd)
+
+    monkeypatch.setattr("cairn.connectors.local_connector.os.open", open_late)
+    assert await source.read_file(file, 100) == b"nothing"
+    monkeypatch.undo()
+    with pytest.raises(SourceFileGone, match="not there any more"):
+        await source.read_file(file, 100)
+    assert list(await listed(source)) == ["a.md", "b.md", "hr/leave.md", "open/before/leave.md"]
+    os.rename(folder, folder.parent / "elsewhere")
+    os.symlink(folder.parent / "elsewhere", folder)
+    with pytest.raises(SourceUnreachable, match="there is no folder"):
+        await listed(source)

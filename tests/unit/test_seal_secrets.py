@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 from uuid import uuid4
 
 import pytest
 
-from cairn.connectors.seal_secrets import make_key, open_secrets, seal_secrets
+from cairn.connectors.seal_secrets import fingerprint_key, make_key, open_secrets, seal_secrets
 from cairn.errors import InputError, SettingsError
 
 SECRETS = {"password": "corvid-lantern"}
@@ -44,3 +45,15 @@ def test_without_a_key_nothing_is_kept() -> None:
     for wrong in ("short", "c2hvcnQ=", f"{make_key()},"):
         with pytest.raises(SettingsError, match="32 bytes"):
             seal_secrets(SECRETS, wrong, 1, SOURCE)
+
+
+def test_fingerprints_have_a_key_that_is_made_of_the_first_one() -> None:
+    first, second = make_key(), make_key()
+    made = fingerprint_key(first)
+    assert made is not None
+    assert len(made) == 32
+    assert made not in (base64.b64decode(first), fingerprint_key(second))
+    assert fingerprint_key(f"{first},{second}") == made
+    assert fingerprint_key(None) is None
+    with pytest.raises(SettingsError):
+        fingerprint_key("short")

@@ -49,6 +49,7 @@ class Connector(Protocol):
 
         Raises:
             SourceFileGone: it is not there any more.
+            SourceFileElsewhere: it leads to another one.
             SourceFileTooLarge: it has more than `most_bytes`; not more than that was fetched.
             SourceUnreachable, SourceRefused: as above.
         """
@@ -77,6 +78,10 @@ class SourceRefused(SourceError):
 
 class SourceFileGone(SourceError):
     """Deleted between the listing and the reading."""
+
+
+class SourceFileElsewhere(SourceError):
+    """Its name leads to another file, or to what is not to be read: whoever may read the one need not be let read the other."""
 
 
 class SourceFileTooLarge(SourceError):

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import stat
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from cairn.connectors.choose_files import PathFilter, is_hidden
 from cairn.connectors.connector import RemoteFile, SourceFileGone, SourceFileTooLarge, SourceRefused, SourceUnreachable
 from cairn.connectors.threads import iterate_in_thread
+
+FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+"""How they are opened: where they are no links, and without waiting for the other end of a pipe."""
 
 
 def version_of(found: os.stat_result) -> str:
@@ -43,7 +50,7 @@ class LocalConnector:
         self._need_root()  # what vanished with it was not deleted
 
     def _need_root(self) -> None:
-        if not self._root.is_dir():
+        if self._root.is_symlink() or not self._root.is_dir():
             raise SourceUnreachable(f"there is no folder {self._root}: is what it lies on connected?")
 
     def _is_entered(self, relative: Path) -> bool:
@@ -59,12 +66,12 @@ class LocalConnector:
 
     def _describe(self, path: str) -> RemoteFile | None:
         """None for what is no file of the folder: a pipe, a link, one that was just deleted."""
-        real = self._inside(path)
         try:
-            found = real.stat() if real is not None else None
+            with self._folder_of(path) as folder:
+                found = os.stat(path.rpartition("/")[2], dir_fd=folder, follow_symlinks=False)
         except OSError:
             return None
-        if found is None or not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(found.st_mode):
             return None
         return RemoteFile(
             path,
@@ -74,21 +81,28 @@ class LocalConnector:
             modified=datetime.fromtimestamp(found.st_mtime, UTC),
         )
 
-    def _inside(self, path: str) -> Path | None:
-        real = Path(os.path.realpath(self._root / path))
-        return real if real == self._root / path else None
+    @contextmanager
+    def _folder_of(self, path: str) -> Iterator[int]:
+        """The folder that a file lies in, come to from the root part by part: a link that is put in the place of any of them, at
+        whatever moment, leads nowhere. Raises OSError."""
+        folder = os.open(self._root, FOLDER)
+        try:
+            for name in path.split("/")[:-1]:
+                inner = os.open(name, FOLDER, dir_fd=folder)
+                os.close(folder)
+                folder = inner
+            yield folder
+        finally:
+            os.close(folder)
 
     async def read_file(self, file: RemoteFile, most_bytes: int) -> bytes:
         """As Connector says."""
         return await asyncio.to_thread(self._read, file.path, most_bytes)
 
     def _read(self, path: str, most_bytes: int) -> bytes:
-        real = self._inside(path)
-        if real is None:
-            raise SourceFileGone(f"{path} is a link now")
         try:
-            # without links, which may have been put there since; without waiting for the other end of a pipe
-            opened = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with self._folder_of(path) as folder:
+                opened = os.open(path.rpartition("/")[2], FILE, dir_fd=folder)
             with open(opened, "rb") as handle:
                 if not stat.S_ISREG(os.fstat(opened).st_mode):
                     raise SourceFileGone(f"{path} is no file any more")
@@ -99,6 +113,8 @@ class LocalConnector:
         except PermissionError:
             raise SourceRefused(f"{path} may not be read by the user that Cairn runs as") from None
         except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise SourceFileGone(f"{path} is a link now") from None
             raise SourceUnreachable(f"{path} cannot be read: {error.strerror or error}") from None
         if len(content) > most_bytes:
             raise SourceFileTooLarge(f"{path} has more than {most_bytes:,} bytes")

@@ -12,7 +12,8 @@ from cairn.connectors.connector import RemoteFile
 @dataclass(frozen=True, slots=True)
 class KnownFile:
     """A file as it was read. `version` is empty where a reading of it was broken off, `content_id` None where there was none.
-    `owned`: the document of its id is the source's. `arrived`: it was read by the synchronisation that goes on."""
+    `owned`: the document of its id is the source's. `arrived`: it was read since the last synchronisation that came to its
+    end."""
 
     external_id: str
     version: str

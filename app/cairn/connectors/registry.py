@@ -44,7 +44,8 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class SourceKind:
-    """`options` and `secrets`: what may be given; `make` checks what only a kind knows, and raises SourceRefused."""
+    """`options` and `secrets`: what may be given; `make` checks what only a kind knows, and raises SourceRefused. `directing`:
+    those of the options that say which server is shown the secrets, and as whose."""
 
     name: str
     schemes: tuple[str, ...]
@@ -52,6 +53,7 @@ class SourceKind:
     options: frozenset[str] = frozenset()
     secrets: frozenset[str] = frozenset()
     extra: Extra | None = None
+    directing: frozenset[str] = frozenset()
 
 
 def _open_folder(opening: Opening) -> Connector:
@@ -191,16 +193,19 @@ KINDS: Final = (
     SourceKind("site", ("https", "http"), _open_site, frozenset({"pages_per_second"})),
     SourceKind(
         "git repository", ("git+https", "git+http", "github"), _open_git, frozenset({"ref", "folder", "username"}),
-        frozenset({"token", "password"}), "sources",
+        frozenset({"token", "password"}), "sources", frozenset({"username"}),
     ),
-    SourceKind("WebDAV folder", ("webdavs", "webdav"), _open_webdav, frozenset({"username"}), frozenset({"password", "token"})),
+    SourceKind(
+        "WebDAV folder", ("webdavs", "webdav"), _open_webdav, frozenset({"username"}), frozenset({"password", "token"}),
+        directing=frozenset({"username"}),
+    ),
     SourceKind(
         "SFTP folder", ("sftp",), _open_sftp, frozenset({"username", "host_key"}),
-        frozenset({"password", "private_key", "passphrase"}), "sources",
+        frozenset({"password", "private_key", "passphrase"}), "sources", frozenset({"username", "host_key"}),
     ),
     SourceKind(
         "bucket of S3", ("s3",), _open_s3, frozenset({"endpoint_url", "region", "anon"}), frozenset({"key", "secret", "token"}),
-        "sources",
+        "sources", frozenset({"endpoint_url", "region"}),
     ),
     SourceKind(
         "bucket of Google Cloud Storage", ("gs", "gcs"), _open_cloud, frozenset({"anon"}), frozenset({"service_account"}),
@@ -208,7 +213,7 @@ KINDS: Final = (
     ),
     SourceKind(
         "container of Azure", ("az", "abfs", "abfss"), _open_cloud, frozenset({"account_name", "anon"}),
-        frozenset({"account_key", "sas_token"}), "sources-cloud",
+        frozenset({"account_key", "sas_token"}), "sources-cloud", frozenset({"account_name"}),
     ),
 )  # fmt: skip
 
@@ -243,6 +248,11 @@ def list_fields(address: str) -> tuple[list[str], list[str]]:
     except SourceRefused:
         return [], []
     return sorted(kind.options), sorted(kind.secrets)
+
+
+def directing_options(address: str) -> frozenset[str]:
+    """Options of its kind that say which server is shown the secrets, and as whose. Raises SourceRefused."""
+    return _kind_of(split_address(address)).directing
 
 
 def folders_of(address: str) -> tuple[Path, ...]:

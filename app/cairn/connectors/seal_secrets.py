@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hmac
 import json
 import os
 from collections.abc import Mapping
@@ -48,6 +49,12 @@ def open_secrets(sealed: bytes, keys: str | None, tenant_id: int, source_id: UUI
         f"the secrets of the source were encrypted with another key than that of {VARIABLE}: set that one, behind a comma, or "
         "give the secrets again"
     )
+
+
+def fingerprint_key(keys: str | None) -> bytes | None:
+    """For fingerprints of what has secrets in it, so that nobody who reads them tries passwords: made of the first of the keys,
+    and not that one itself. None without one. Raises SettingsError for one that cannot be."""
+    return hmac.digest(_read_keys(keys)[0], b"fingerprints of requests", "sha256") if keys else None
 
 
 def _owner(tenant_id: int, source_id: UUID) -> bytes:

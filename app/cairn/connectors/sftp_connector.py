@@ -69,11 +69,14 @@ def ssh_server(
 
 
 class SftpConnector:
-    """Links are not followed. Nothing of the user that Cairn runs as is used: no keys, no agent, no settings of SSH."""
+    """Links are not followed, also those that come after the listing: what lies in the folder is read by its own name, under
+    which it has its readers. Nothing of the user that Cairn runs as is used: no keys, no agent, no settings of SSH."""
 
     def __init__(self, server: SshServer, folder: str, guard: AddressGuard, chosen: PathFilter) -> None:
+        """`folder`: its links are followed once, when it is first asked for."""
         self._server = server
         self._root = folder or "."
+        self._real_root: str | None = None
         self._guard = guard
         self._chosen = chosen
         self._connection: asyncssh.SSHClientConnection | None = None
@@ -87,7 +90,9 @@ class SftpConnector:
             folder = folders.pop()
             if folder.count("/") > DEEPEST:
                 raise SourceRefused(f"{self._server.host} has folders in each other, more than {DEEPEST}")
-            names = aiter(sftp.scandir(posixpath.join(self._root, folder)))
+            if not await self._is_entered(sftp, folder):
+                continue
+            names = aiter(sftp.scandir(self._there(folder)))
             while (found := await self._next(names, folder)) is not None:
                 looked_at += 1
                 refuse_endless(looked_at)
@@ -97,6 +102,35 @@ class SftpConnector:
                     folders.append(path)
                 elif stat.S_ISREG(mode) and self._chosen.takes(path):
                     yield self._describe(path, found.attrs)
+
+    async def _is_entered(self, sftp: asyncssh.SFTPClient, folder: str) -> bool:
+        """Whether a folder is there still, and no link stands in its place or that of one around it. Raises SourceRefused for the
+        folder of the source."""
+        try:
+            with self._failures(folder or "the folder"):
+                async with asyncio.timeout(self._server.seconds):
+                    await self._refuse_links(sftp, folder)
+        except SourceFileGone as error:
+            if folder:
+                return False
+            raise SourceRefused(f"{self._server.host}: {error}") from None
+        return True
+
+    async def _refuse_links(self, sftp: asyncssh.SFTPClient, path: str) -> None:
+        """Raises SourceFileGone for what a link leads to. Some servers only tidy a path when they are asked what it really is, so
+        each part of it is looked at, too."""
+        if self._real_root is None:
+            self._real_root = await sftp.realpath(self._root)
+        parts = path.split("/") if path else []
+        around = [self._there("/".join(parts[: number + 1])) for number in range(len(parts))]
+        looking = asyncio.gather(*map(sftp.lstat, around))
+        real, found = await asyncio.gather(sftp.realpath(self._there(path)), looking)
+        if real != self._there(path) or any(stat.S_ISLNK(one.permissions or 0) for one in found):
+            raise SourceFileGone(f"{path or 'the folder'} is reached by a link now")
+
+    def _there(self, path: str) -> str:
+        root = self._real_root or self._root
+        return posixpath.join(root, path) if path else root
 
     async def _next(self, names: AsyncIterator[Any], folder: str) -> Any | None:
         """The next name in a folder; None at its end, or where it was deleted meanwhile."""
@@ -116,18 +150,23 @@ class SftpConnector:
             raise SourceRefused(
                 f"{self._server.host} does not tell when {path} was changed, so no change would be seen"
             )
-        version = f"{attributes.size}-{attributes.mtime}-{attributes.mtime_ns or 0}"
         modified = datetime.fromtimestamp(attributes.mtime, UTC)
         port = "" if self._server.port == PORT else f":{self._server.port}"
         there = posixpath.join("/", self._root, path)
-        return RemoteFile(path, version, f"sftp://{self._server.host}{port}{there}", attributes.size, modified)
+        return RemoteFile(
+            path, _version(attributes), f"sftp://{self._server.host}{port}{there}", attributes.size, modified
+        )
 
     async def read_file(self, file: RemoteFile, most_bytes: int) -> bytes:
         """As Connector says."""
         sftp = await self._connected()
         with self._failures(file.path):
             async with asyncio.timeout(max(self._server.seconds, most_bytes / 100_000)):
-                async with sftp.open(posixpath.join(self._root, file.path), "rb") as remote:
+                await self._refuse_links(sftp, file.path)
+                async with sftp.open(self._there(file.path), "rb") as remote:
+                    # SFTP opens what a link leads to that was put there since: seldom what has this size and time
+                    if _version(await remote.stat()) != file.version:
+                        raise SourceFileGone(f"{file.path} is another file now")
                     content: Any = await remote.read(most_bytes + 1)
         if len(content) > most_bytes:
             raise SourceFileTooLarge(f"{file.path} has more than {most_bytes:,} bytes")
@@ -204,3 +243,7 @@ class SftpConnector:
             raise SourceUnreachable(f"{self._server.host} did not answer in time ({what})") from None
         except (asyncssh.Error, OSError) as error:
             raise SourceUnreachable(f"{self._server.host} does not answer: {error or type(error).__name__}") from None
+
+
+def _version(attributes: Any) -> str:
+    return f"{attributes.size}-{attributes.mtime}-{attributes.mtime_ns or 0}"

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final, Literal
+from urllib.parse import quote
 
 from cairn.connectors.connector import SourceRefused
 from cairn.connectors.source_http import read_http_date
@@ -20,6 +21,9 @@ MOST_RULES: Final = 1000
 """Each is tried on each page."""
 GZIP: Final = b"\x1f\x8b"
 _DAY: Final = re.compile(r"\d{4}(-\d{2}){0,2}")
+_ESCAPE: Final = re.compile(r"%[0-9A-Fa-f]{2}")
+_UNRESERVED: Final = re.compile(r"[A-Za-z0-9._~-]")
+_BEYOND_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 
 ListKind = Literal["pages", "lists"]
 
@@ -43,6 +47,7 @@ class Robots:
 
     def allow(self, path: str) -> bool:
         """`path` with its query, as it stands in an address."""
+        path = spell_path(path)
         fitting = [(len(pattern), allowed) for pattern, allowed in self.rules if _fits(pattern, path)]
         return max(fitting)[1] if fitting else True
 
@@ -63,13 +68,24 @@ def read_robots(content: bytes) -> Robots:
             current = [*current, group] if naming else [group]
         elif key in ("allow", "disallow") and value:
             for group in current:
-                group.rules.append((value, key == "allow"))
+                group.rules.append((spell_path(value), key == "allow"))
         elif key == "crawl-delay":
             for group in current:
                 group.delay_s = float(value) if re.fullmatch(r"\d{1,4}(\.\d{1,3})?", value) else 0.0
         naming = key == "user-agent" or (naming and not key)
     found = groups.get(AGENT) or groups.get("*") or Robots()
     return Robots(found.rules[:MOST_RULES], sitemaps, found.delay_s)
+
+
+def spell_path(path: str) -> str:
+    """As paths are compared (RFC 9309, 2.2.2): letters and digits as such, all else that is an escape in capitals, and as an
+    escape what no address has otherwise."""
+
+    def spell(escape: re.Match[str]) -> str:
+        meant = chr(int(escape[0][1:], 16))
+        return meant if _UNRESERVED.fullmatch(meant) else escape[0].upper()
+
+    return _BEYOND_ASCII.sub(lambda found: quote(found[0], errors="replace"), _ESCAPE.sub(spell, path))
 
 
 def _fits(pattern: str, path: str) -> bool:

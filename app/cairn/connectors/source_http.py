@@ -25,13 +25,12 @@ class SourceHttp:
         self._home = home
         self._headers = dict(headers or {})
 
-    def allows(self, url: str) -> bool:
-        """Whether it is an address of a host that may be asked."""
+    def spell(self, url: str) -> str | None:
+        """The address as it is asked for, however it was written; None for one of a host that may not be asked, or none."""
         try:
-            self._http.check(url)
+            return str(self._http.check(url))
         except InputError:
-            return False
-        return True
+            return None
 
     async def ask(
         self, method: str, url: str, most_bytes: int, *, body: bytes = b"", headers: Mapping[str, str] | None = None,

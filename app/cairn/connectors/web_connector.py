@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -14,6 +15,7 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 from cairn.connectors.choose_files import PathFilter
 from cairn.connectors.connector import (
     RemoteFile,
+    SourceFileElsewhere,
     SourceFileGone,
     SourceFileTooLarge,
     SourceRefused,
@@ -37,15 +39,18 @@ MOST_HASHED_BYTES: Final = 50 * 2**20
 NO_HEAD: Final = frozenset({405, 501})
 MADE_BY: Final = frozenset({".php", ".asp", ".aspx", ".jsp", ".cgi"})
 """Programs that make a page: it is no code of theirs."""
+_STROKES: Final = re.compile(r"(?:/|\\|%2F|%5C)+", re.IGNORECASE)
+_PARAMETERS: Final = re.compile(r";[^/]*")
 
 
 class WebConnector:
     """`pages_per_second`: requests, at most; robots.txt may ask for fewer."""
 
     def __init__(self, address: SplitResult, http: SourceHttp, chosen: PathFilter, pages_per_second: float) -> None:
-        self._start = address
+        self._start = urlsplit(http.spell(address.geturl()) or address.geturl())
         self._http = http
         self._chosen = chosen
+        self._not_excluded = PathFilter(exclude=chosen.exclude)
         self._pause_s = 1 / pages_per_second
         self._next_at = 0.0
         self._robots: dict[str, Robots] = {}
@@ -74,7 +79,9 @@ class WebConnector:
         """As Connector says."""
         if not await self._is_open(urlsplit(file.address)):
             raise SourceFileGone(f"{file.address} is not open to Cairn any more, by robots.txt or urls.allowedHosts")
-        return (await self._ask("GET", file.address, most_bytes)).content
+        page = await self._ask("GET", file.address, most_bytes)
+        await self._refuse_elsewhere(file.address, page.url)
+        return page.content
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -102,7 +109,7 @@ class WebConnector:
                     path, page = entry
                     if kind == "pages":
                         yield path, page
-                    elif page.url not in known and self._http.allows(page.url):
+                    elif page.url not in known:
                         known.add(page.url)
                         lists.append(page.url)
                         if len(known) > MOST_LISTS:
@@ -111,12 +118,29 @@ class WebConnector:
     def _join(
         self, base: str, entries: Iterator[ListedPage], kind: ListKind
     ) -> Iterator[tuple[str, ListedPage] | None]:
-        """Each with its path; None for what is not chosen, or has no address that could be asked."""
+        """Each with its path, both in one spelling; None for what is not chosen, or has no address that may be asked."""
         for entry in entries:
             there = join_address(base, entry.url)
+            there = self._http.spell(there) if there else None
             path = _path(urlsplit(there), _host(self._start)) if there else ""
-            taken = there and (kind == "lists" or self._chosen.takes(path))
+            taken = there and (kind == "lists" or (self._chosen.takes(path) and not self._excludes(path)))
             yield (path, ListedPage(there, entry.stamp, entry.modified)) if there and taken else None
+
+    def _excludes(self, path: str) -> bool:
+        """However the path is written."""
+        return not self._not_excluded.takes(_as_served(path))
+
+    async def _refuse_elsewhere(self, listed: str, reached: str) -> None:
+        """Raises SourceFileElsewhere where a server leads to another page, which would come in by the name of the listed one,
+        with the readers that has; or to what it or the source does not want to be read."""
+        one, other = urlsplit(listed), urlsplit(reached)
+        shown = other._replace(query="").geturl()
+        if not _is_same_page(one, other):
+            raise SourceFileElsewhere(f"{listed} leads to another page, {shown}")
+        if listed == reached:
+            return
+        if not await self._is_open(other) or self._excludes(_path(other, _host(self._start))):
+            raise SourceFileElsewhere(f"{listed} leads to {shown}, which robots.txt or option exclude keeps out")
 
     async def _read_list(self, url: str) -> bytes:
         try:
@@ -127,20 +151,25 @@ class WebConnector:
             raise SourceRefused(str(error)) from None
 
     async def _version(self, url: str) -> str:
-        """What the server says of the page's state, else its hash."""
+        """What the server says of the page's state, else its hash; of a page that leads to another one, where that is."""
         head = await self._ask("HEAD", url, 0, takes=NO_HEAD)
+        if not _is_same_page(urlsplit(url), urlsplit(head.url)):
+            return head.url
         if head.status not in NO_HEAD and (version := version_in(head.headers)):
             return version
         try:
             page = await self._ask("GET", url, MOST_HASHED_BYTES)
         except SourceFileTooLarge:
             return "too large"
+        if not _is_same_page(urlsplit(url), urlsplit(page.url)):
+            return page.url
         return version_in(page.headers) or sha256(page.content).hexdigest()
 
     async def _is_open(self, url: SplitResult) -> bool:
-        if not self._http.allows(url.geturl()):
+        if self._http.spell(url.geturl()) is None:
             return False
-        return (await self._robots_of(url)).allow((url.path or "/") + (f"?{url.query}" if url.query else ""))
+        robots, asked = await self._robots_of(url), f"?{url.query}" if url.query else ""
+        return all(robots.allow(f"{path}{asked}") for path in {url.path or "/", _as_served(url.path) or "/"})
 
     async def _robots_of(self, url: SplitResult) -> Robots:
         """Where there is none everything is open; where a server fails, nothing is known, so the listing breaks off."""
@@ -209,6 +238,21 @@ def _path(url: SplitResult, home: str) -> str:
         path += ".html"
     host = _host(url)
     return path if host == home else f"{host}/{path}"
+
+
+def _as_served(path: str) -> str:
+    """As many servers take a path: "\\" and escaped strokes for strokes, several for one, and parameters for nothing."""
+    path, asked, query = path.partition("?")
+    return _STROKES.sub("/", _PARAMETERS.sub("", path)) + asked + query
+
+
+def _is_same_page(one: SplitResult, other: SplitResult) -> bool:
+    """In another spelling at most: by http or https, with or without a stroke at its end, or what a folder shows by name."""
+
+    def place(url: SplitResult) -> str:
+        return _as_served(unquote(url.path)).removesuffix("/index.html").rstrip("/")
+
+    return (_host(one), place(one), one.query) == (_host(other), place(other), other.query)
 
 
 def _host(url: SplitResult) -> str:

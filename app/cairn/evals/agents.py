@@ -18,7 +18,7 @@ from cairn.errors import CairnError
 from cairn.evals.answers import AnswerFigures, Expected, answer_text, figures, judge, ranking
 from cairn.evals.datasets import RetrievalSet
 from cairn.evals.metrics import summarise
-from cairn.evals.retrieval import CONCURRENCY, Bench, Step, find_collection, plain, timings
+from cairn.evals.retrieval import CONCURRENCY, Bench, Step, find_collection, holds_restricted, plain, timings
 from cairn.providers.protocols import Embedder
 from cairn.retrieve.embed import serving_model
 from cairn.store import evals
@@ -73,6 +73,7 @@ async def evaluate(
     if data.withheld:
         expected = dict.fromkeys(expected, Expected(()))
     where = await find_collection(bench, collection)
+    restricted = await holds_restricted(bench, [where.name])
     started = datetime.now(UTC)
     asked = await _ask_all(agents, data.queries, where.name, strategy, step)
     await agents.flush()
@@ -101,7 +102,7 @@ async def evaluate(
             metrics=summarise([result.metrics for result in results]),
             timings_ms=timings([result.total_ms for result in results]), degraded=tuple(_problems(asked)),
         )  # fmt: skip
-        await evals.insert(connection, bench.principal, run, results)
+        await evals.insert(connection, bench.principal, run, results, restricted=restricted)
     return AgentsRun(run, results, rates, {one.query_id: one for one in asked}, shown)
 
 

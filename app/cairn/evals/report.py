@@ -99,7 +99,7 @@ def common_metrics(
     return [name for name in names if all(name in run[query] for run in (before, after) for query in common)]
 
 
-OUTCOMES = ("rates", "usage", "strategies_run", "figures")
+OUTCOMES = ("rates", "usage", "strategies_run", "figures", "tells_of_restricted")
 """Parameters of a run over questions that came of it: nothing that it was made with."""
 
 

@@ -111,6 +111,12 @@ async def find_collection(bench: Bench, name: str) -> Collection:
     return found
 
 
+async def holds_restricted(bench: Bench, names: Sequence[str]) -> bool:
+    """Whether there is a document in these collections that only some may read: asked before they are measured."""
+    async with bench.search_deps.database.transaction(bench.principal, readonly=True) as connection:
+        return await evals.holds_restricted(connection, bench.principal, names)
+
+
 async def stale_settings(bench: Bench, collection: Collection) -> list[str]:
     """Settings that the index was made with and that have changed since, as far as earlier runs tell."""
     async with bench.search_deps.database.transaction(bench.principal, readonly=True) as connection:
@@ -145,13 +151,14 @@ async def evaluate(
     DatabaseUnavailableError when no leg can answer; nothing is stored then.
     """
     where = await find_collection(bench, collection)
+    restricted = await holds_restricted(bench, [where.name])
     started = datetime.now(UTC)
     found = await search_all(bench, data.queries, collection, legs_of(mode, bench.settings), TOP_K, step)
     results = [_judge(data, query_id, result) for query_id, result in found.items()]
     problems = tuple(_problems(list(found.values())))
     run = _run(bench, data, mode, started, results, problems, name=name, where=where, epoch=_epoch(found.values()))
     async with bench.search_deps.database.transaction(bench.principal) as connection:
-        await evals.insert(connection, bench.principal, run, results)
+        await evals.insert(connection, bench.principal, run, results, restricted=restricted)
     return run, results
 
 

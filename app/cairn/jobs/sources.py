@@ -18,6 +18,7 @@ from cairn.connectors.connector import (
     Connector,
     RemoteFile,
     SourceError,
+    SourceFileElsewhere,
     SourceFileGone,
     SourceFileTooLarge,
     SourceRefused,
@@ -132,6 +133,8 @@ class _Run:
         self._failed = 0
         self._too_long: list[str] = []
         self._skipped: set[str] = set()
+        self._astray: set[str] = set()
+        """Paths with documents of their own that lead elsewhere by now."""
         self._known: Mapping[str, KnownFile] = {}
         self._restricted: RestrictedContents = {}
         self._ask_readers = 0.0
@@ -144,29 +147,32 @@ class _Run:
         payload, wish = self._context.job.payload, self._source.wish
         listed = await self._list(connector)
         async with self._database.transaction(self._principal, readonly=True) as connection:
-            rows = await sources.list_known(connection, self._principal, self._source.id, self._context.job.id)
+            begun = self._context.job.created_at
+            rows = await sources.list_known(connection, self._principal, self._source.id, begun)
         known = {
             row.path: KnownFile(
                 row.external_id,
-                row.version,
+                listed[row.path].version if row.passed_over and row.path in listed else row.version,
                 row.content_id,
-                row.state == "failed",
+                row.state == "failed" and not row.passed_over,
                 row.state not in ("skipped", "foreign"),
                 row.arrived,
             )
             for row in rows
         }
         self._known = known
+        self._astray = {row.path for row in rows if row.passed_over and known[row.path].owned and row.path in listed}
         plan = plan_sync(listed, known, retry_failed=bool(payload.get("retry_failed")))
         await self._read(connector, listed, plan)
         moved = self._find_moved(plan, listed)
-        gone = [path for path in plan.gone if path not in moved]
+        left = (*plan.gone, *sorted(self._astray))
+        gone = [path for path in left if path not in moved]
         finding = judge_deletions(  # what is no document, or not its own, is not deleted
             sum(known[path].owned for path in gone), sum(file.owned for file in known.values()),
             len(listed) + len(self._too_long), most_deleted=wish.most_deleted,
             empty_before=self._source.empty_listings, accepted=bool(payload.get("accept_deletions")),
         )  # fmt: skip
-        await self._delete([path for path in plan.gone if path in moved])
+        await self._delete([path for path in left if path in moved])
         deleted = await self._delete(gone, may_return=True) if finding.verdict == "delete" else 0
         await follow(self._database, self._principal, self._target.collection_id, self._target.settings)
         elsewhere = self._skipped.union(moved.values())
@@ -175,7 +181,7 @@ class _Run:
             "deleted": deleted, "unchanged": plan.unchanged, "failed": self._failed + len(self._too_long),
             "skipped": len(self._skipped),
         }  # fmt: skip
-        note = " ".join(filter(None, (finding.note, self._say_too_long()))) or None
+        note = " ".join(filter(None, (finding.note, self._say_too_long(), await self._say_elsewhere()))) or None
         seen_any = listed or self._too_long
         async with self._database.transaction(self._principal) as connection:
             await sources.end(
@@ -186,10 +192,11 @@ class _Run:
         return {**counts, "note": note, "paused": finding.verdict == "pause"}
 
     def _find_moved(self, plan: SyncPlan, listed: Mapping[str, RemoteFile]) -> dict[str, str]:
-        """Old paths with the new ones, also of files that this job has read before it had its turn."""
-        before = {path: file.content_id for path, file in self._known.items() if file.arrived and path in listed}
+        """Old paths with the new ones, also of files that were read before this job had its turn, or by one that broke off."""
+        there = listed.keys() - self._astray
+        before = {path: file.content_id for path, file in self._known.items() if file.arrived and path in there}
         arrived = {path: content for path, content in (before | self._contents).items() if content}
-        return find_moved(arrived, {path: self._known[path].content_id for path in plan.gone})
+        return find_moved(arrived, {path: self._known[path].content_id for path in (*plan.gone, *self._astray)})
 
     async def _list(self, connector: Connector) -> dict[str, RemoteFile]:
         listed: dict[str, RemoteFile] = {}
@@ -215,6 +222,13 @@ class _Run:
             f"{len(self._too_long):,} files are left out, since their paths have more than {MAX_EXTERNAL_ID} characters: "
             f"{self._too_long[0]}... is the first"
         )
+
+    async def _say_elsewhere(self) -> str | None:
+        async with self._database.transaction(self._principal, readonly=True) as connection:
+            files, first = await sources.count_elsewhere(connection, self._principal, self._source.id)
+        if not files:
+            return None
+        return f"{files:,} pages are left out, since they lead elsewhere, where they may have other readers: {first}"
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -290,13 +304,17 @@ class _Run:
         return [path for path in paths if path in own]
 
     async def _fetch(self, connector: Connector, path: str, file: RemoteFile) -> Source | None:
-        """None where there is nothing to publish: it is gone, which the next listing says, or too large, which is recorded."""
+        """None where there is nothing to publish: it is gone, which the next listing says; or too large, or another one, which is
+        recorded."""
         try:
             content = await self._patiently(connector, file)
         except SourceFileGone:
             return None
         except SourceFileTooLarge as error:
             await self._fail(path, file, str(error))
+            return None
+        except SourceFileElsewhere as error:
+            await self._pass_over(path, str(error))
             return None
         try:
             sniff(path.rpartition("/")[2], content)
@@ -335,6 +353,18 @@ class _Run:
                 await _delete_document(connection, self._principal, self._source, before.external_id, may_return=True)
             skipped = sources.ReadFile(path, file.version, file.content_id, "skipped", why)
             await sources.record_files(connection, self._principal, self._source.id, [skipped])
+
+    async def _pass_over(self, path: str, why: str) -> None:
+        """Note a file that leads elsewhere, to be asked for again each time. A document that it has goes with those of files that
+        are gone, for which there is a bound."""
+        self._skipped.add(path)
+        noted = sources.ReadFile(path, sources.ELSEWHERE, None, "skipped", why)
+        before = self._known.get(path)
+        if before is not None and before.owned:
+            self._astray.add(path)
+            noted = sources.ReadFile(path, sources.ELSEWHERE, before.content_id, "failed", why)
+        async with self._database.transaction(self._principal) as connection:
+            await sources.record_files(connection, self._principal, self._source.id, [noted])
 
     async def _patiently(self, connector: Connector, file: RemoteFile) -> bytes:
         """Not faster than was asked for; again after a while where the source does not answer for now."""
@@ -382,7 +412,12 @@ class _Run:
             if known.owned:
                 await self._pass_on_readers(known.external_id)
             async with self._database.transaction(self._principal) as connection:
-                if known.owned:
+                if path in self._astray:
+                    deleted += await _delete_document(
+                        connection, self._principal, self._source, known.external_id, may_return=may_return
+                    )
+                    await sources.leave_out(connection, self._principal, self._source.id, path)
+                elif known.owned:
                     deleted += await delete_file(
                         connection, self._principal, self._source, path, known.external_id, may_return=may_return
                     )
@@ -391,8 +426,9 @@ class _Run:
         return deleted
 
     async def _pass_on_readers(self, external_id: str) -> None:
-        """To where its content has come in this synchronisation, however many turns it takes."""
-        collection_id, since = self._source.collection_id, self._context.job.created_at
+        """To where its content has come since the last synchronisation that came to its end: one that broke off read it, too."""
+        collection_id = self._source.collection_id
+        since = self._source.last_finished_at or self._source.created_at
         async with self._database.transaction(self._principal, readonly=True) as connection:
             document_id = await documents.find_id(connection, self._principal, collection_id, external_id)
         if document_id is not None:

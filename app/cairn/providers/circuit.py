@@ -2,6 +2,9 @@
 
 One per server and model. Closed: calls pass. After some failed calls in a row it opens: calls fail at once, for some
 seconds. Then it is half open: one call may try; its success closes the circuit, its failure opens it again.
+
+All who use a model share its circuit, of whichever tenant: it keeps of a failed call what everybody may know, and none of the
+server's words, which may quote what somebody asked or a document that only some may read.
 """
 
 from __future__ import annotations
@@ -63,7 +66,8 @@ class Circuit:
 
     @property
     def reason(self) -> ProviderError | None:
-        """Why the last call that was made failed; None where it did not, or refused only what it was asked."""
+        """Why the last call that was made failed, in no words of the server; None where it did not, or refused only what it was
+        asked."""
         return self._reason
 
     @property
@@ -93,7 +97,7 @@ class Circuit:
                 self._failed(error)
             else:
                 self._succeeded()  # the server is there and has an opinion
-                self._reason = error if error.cause in OF_THE_SETTINGS else None
+                self._reason = error.outlined() if error.cause in OF_THE_SETTINGS else None
             raise
         else:
             self._succeeded()
@@ -118,7 +122,7 @@ class Circuit:
 
     def _failed(self, error: ProviderError) -> None:
         self._failures += 1
-        self._reason = error
+        self._reason = error.outlined()
         if self._failures >= self._limits().failures:
             if self._opened is None:
                 log.warning("circuit.opened", model=self.name, failures=self._failures, reason=error.code)

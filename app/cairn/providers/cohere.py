@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from cairn.errors import ProviderError, ProviderResponseError, ProviderTimeoutError
+from cairn.errors import ProviderError, ProviderResponseError, ProviderTimeoutError, cause_of_status
 from cairn.language.text import normalise
 from cairn.providers.circuit import Circuit
-from cairn.providers.openai_compatible import redirect_detail
+from cairn.providers.openai_compatible import outline, redirect_detail
 from cairn.providers.protocols import Ranked, Usage
 from cairn.providers.requests import begin_request, hosted, note_usage
 from cairn.providers.retry import RetryPolicy, now, redacted, retried, retry_after, retryable_status
@@ -102,6 +102,7 @@ class CohereReranker:
                 return ProviderError(detail, upstream_status=error.status_code)
             return ProviderError(
                 f"{self.name}: HTTP {error.status_code} {redacted(str(message), self._key)}".rstrip(),
+                outline=outline(self.name, error.status_code, cause_of_status(error.status_code)),
                 retryable=retryable_status(error.status_code),
                 upstream_status=error.status_code,
                 retry_after=retry_after(headers.get("retry-after")),

@@ -112,7 +112,9 @@ class _RefusedError(ProviderError):
 
     def __init__(self, error: ProviderError, *, explained: bool) -> None:
         status = error.extra.get("upstream_status")
-        super().__init__(error.detail, retryable=False, cause=error.cause, upstream_status=status)
+        super().__init__(
+            error.detail, retryable=False, cause=error.cause, outline=error.outline, upstream_status=status
+        )
         self.explained = explained
 
 
@@ -235,7 +237,7 @@ class OpenAIChat:
                 await self._list_models()
         except ProviderError as error:
             told = self._unnamed or _away(error) or (error.cause == "key" and not self._own)
-            self.problem = error.detail if told else None
+            self.problem = error.outline if told else None
         else:
             self.problem = None
 

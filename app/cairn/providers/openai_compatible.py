@@ -12,7 +12,7 @@ The SDK is imported by the first client: it costs half a second and 60 MB, and m
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
@@ -44,6 +44,11 @@ _UNKNOWN_MODEL: Final = re.compile(
 )
 """What some servers say with status 400 or 422 of a name that they do not know."""
 _NO_CREDIT: Final = re.compile(r"insufficient_quota|spend_limit", re.IGNORECASE)
+_KINDS: Final[Mapping[FailureCause, str]] = {
+    "key": "the key is rejected", "credit": "the account has no credit", "model": "there is no such model",
+    "address": "there is nothing at this address", "busy": "too many requests", "silent": "no answer in time",
+    "refused": "the request is refused", "server": "the server failed",
+}  # fmt: skip
 _OVERLOADED: Final = re.compile(r"server_error|overloaded|api_error|rate.?limit|timeout|unavailable", re.IGNORECASE)
 
 
@@ -113,8 +118,17 @@ def provider_error(error: Exception, what: str, secret: str | None) -> ProviderE
         return _stream_error(error, what, secret)
     if isinstance(error, ServerSaidError):
         overloaded = bool(_OVERLOADED.search(str(error)))
-        return ProviderError(f"{what}: {redacted(str(error), secret)}", retryable=overloaded, cause="server")
+        return ProviderError(
+            f"{what}: {redacted(str(error), secret)}", retryable=overloaded, cause="server",
+            outline=outline(what, None, "server"),
+        )  # fmt: skip
     return ProviderResponseError(f"{what}: malformed response ({type(error).__name__})")
+
+
+def outline(what: str, status: int | None, cause: FailureCause | None) -> str:
+    """What failed, and how, in no words of the server: these are for who made the call."""
+    answered = "" if status is None else f"HTTP {status}: "
+    return f"{what}: {answered}{_KINDS.get(cause or 'failed', 'the call failed')}"
 
 
 def server_words(error: openai.APIStatusError) -> str:
@@ -130,15 +144,16 @@ def _status_error(error: openai.APIStatusError, what: str, secret: str | None) -
     if 300 <= status < 400:
         return _redirect(error, what)
     detail = f"{what}: HTTP {status}" + (f": {redacted(said, secret)}" if said else "")
-    cause: FailureCause | None = None
+    told, cause = "", cause_of_status(status)
     if status == 404 or (status in (400, 422) and _UNKNOWN_MODEL.search(said)):
         unknown = re.search("model", said, re.IGNORECASE)
         cause = "model" if unknown else "address"
-        detail += f". {_NO_MODEL.format(name=what) if unknown else _NO_PATH}"
+        told = f". {_NO_MODEL.format(name=what) if unknown else _NO_PATH}"
     if retryable_status(status) and _NO_CREDIT.search(f"{error.code} {error.body}"):
         cause = "credit"
     return ProviderError(
-        detail,
+        detail + told,
+        outline=f"{what}: HTTP {status}{told}" if told else outline(what, status, cause),
         # 429 is also what an account without credit gets; waiting does not help there
         retryable=retryable_status(status) and cause != "credit",
         cause=cause,
@@ -177,5 +192,8 @@ def _stream_error(error: openai.APIError, what: str, secret: str | None) -> Prov
     """An error that came as a chunk, under status 200: its code, if it is a number, is the status it stands for."""
     code, said = str(error.code or ""), words_of(error.body or str(error.message))
     retryable = bool(_OVERLOADED.search(f"{error.type} {said}")) or (code.isdigit() and retryable_status(int(code)))
-    cause = cause_of_status(int(code)) if code.isdigit() and len(code) == 3 else None
-    return ProviderError(f"{what}: {redacted(said, secret)}", retryable=retryable, cause=cause or "server")
+    status = int(code) if code.isdigit() and len(code) == 3 else None
+    cause = cause_of_status(status) or "server"
+    return ProviderError(
+        f"{what}: {redacted(said, secret)}", retryable=retryable, cause=cause, outline=outline(what, status, cause)
+    )

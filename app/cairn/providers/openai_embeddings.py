@@ -151,4 +151,6 @@ class OpenAIEmbedder:
 def _recognised(error: ProviderError) -> ProviderError:
     """The same as InputTooLongError where the server says, in one of the usual ways, that it was given too much."""
     too_much = error.extra.get("upstream_status") in TOO_LONG_STATUS and TOO_LONG.search(error.detail)
-    return InputTooLongError(error.detail, blames_server=False, **error.extra) if too_much else error
+    if not too_much:
+        return error
+    return InputTooLongError(error.detail, blames_server=False, outline=error.outline, **error.extra)

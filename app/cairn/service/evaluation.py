@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from cairn.answer.confidence import Calibration
 from cairn.answer.ground.check import ground
@@ -21,7 +22,7 @@ from cairn.distribution import release
 from cairn.domain.document import Rejected
 from cairn.domain.evaluation import EvalResult, EvalRun
 from cairn.domain.passage import Mode, SearchResult
-from cairn.errors import InputError, NotFoundError
+from cairn.errors import ConflictError, InputError, NotFoundError
 from cairn.evals import agents, answers, datasets, groundedness, optimize, questions, report, retrieval, routing
 from cairn.evals import calibrate as calibration
 from cairn.providers.protocols import ChatModel, Embedder
@@ -63,12 +64,13 @@ class Corpora:
 @dataclass(frozen=True, slots=True)
 class PreparedCorpus:
     """`indexed` documents are new; `stale_settings` have changed since the others were indexed; the collection has `extra`
-    documents that the data set does not have."""
+    documents that the data set does not have. `restricted`: it says who may read it, so it is never emptied."""
 
     indexed: int
     rejected: Sequence[Rejected]
     stale_settings: Sequence[str]
     extra: int
+    restricted: bool
 
 
 # --- data sets and their collections ------------------------------------------------------------------------------------
@@ -128,7 +130,8 @@ def collection_name(data: datasets.RetrievalSet) -> str:
 async def prepare_collection(
     services: Services, data: datasets.RetrievalSet, collection: str, step: Step, *, fresh: bool = False
 ) -> PreparedCorpus:
-    """Make the collection hold the corpus of the set; what it has already is left as it is. `fresh` empties it first."""
+    """Make the collection hold the corpus of the set; what it has already is left as it is. `fresh` empties it first. Raises
+    ConflictError where it may not be emptied."""
     if fresh:
         await empty_collection(services, collection)
     bench = _bench(services)
@@ -138,17 +141,31 @@ async def prepare_collection(
         corpus.rejected,
         await retrieval.stale_settings(bench, corpus.collection),
         max(0, corpus.collection.document_count - data.document_count + len(corpus.rejected)),
+        await _is_restricted(services, corpus.collection.id),
     )
 
 
 async def empty_collection(services: Services, collection: str) -> None:
-    """Delete the collection of that very name, if there is one."""
+    """Delete the collection of that very name, if there is one. Raises ConflictError where it has been said who may read it, or
+    something in it: that would go too, and the documents would come back for everybody."""
     try:
         found = await get_collection(services, collection)
     except NotFoundError:
         return
-    if found.name == collection:
-        await delete_collection(services, collection)
+    if found.name != collection:
+        return
+    if await _is_restricted(services, found.id):
+        raise ConflictError(
+            f"{collection} has rules, a source or documents that not everybody may read, or had such documents: --fresh "
+            "would remove that too, and the documents would come back for everybody. Leave --fresh out, or measure in a "
+            "collection of its own (--collection)"
+        )
+    await delete_collection(services, collection)
+
+
+async def _is_restricted(services: Services, collection_id: UUID) -> bool:
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await evals.is_restricted(connection, services.principal, collection_id)
 
 
 def _bench(services: Services) -> retrieval.Bench:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import UUID
@@ -14,7 +14,7 @@ from cairn.errors import ConflictError
 from cairn.store import audit, documents, persons
 from cairn.wiring import Services
 
-EXPORT_VERSION: Final = 1
+EXPORT_VERSION: Final = 2
 """Of the shape of an export; grows when something in it changes its meaning or goes."""
 
 
@@ -37,7 +37,9 @@ async def find_person(services: Services, principal: str) -> Person:
 
 async def export_person(services: Services, principal: str) -> AsyncIterator[dict[str, Any]]:
     """All that is kept because of a person, of one moment: a header, the records, and an end that counts them, so that a file
-    that breaks off is known. That it was begun is recorded, without the name. Raises InputError."""
+    that breaks off is known. Of what others asked, and of what stands on documents that the person may not read, it says that it
+    is there (`withheld`); their own words are always told. That it was begun is recorded, without the name, and what the caller
+    is told by the scope admin alone, before it is told. Raises InputError."""
     person = await find_person(services, principal)
     await services.traces.flush()
     house = services.principal.house
@@ -48,11 +50,38 @@ async def export_person(services: Services, principal: str) -> AsyncIterator[dic
         "keys": [str(key) for key in person.keys], "made_at": datetime.now(UTC).isoformat(),
     }  # fmt: skip
     counts: Counter[str] = Counter()
-    async with services.database.primary.transaction(house, readonly=True, isolation="repeatable_read") as connection:
-        async for one in persons.kept(connection, person):
-            counts[one.kind] += 1
-            yield {"kind": one.kind, "record": dict(one.fields)}
+    recorded: frozenset[tuple[str, str]] = frozenset()
+    while True:
+        async with services.database.primary.transaction(
+            house, readonly=True, isolation="repeatable_read"
+        ) as connection:
+            told = await _to_be_recorded(connection, services, person)
+            if told <= recorded:
+                async for one in persons.kept(connection, person):
+                    counts[one.kind] += 1
+                    yield {"kind": one.kind, "record": dict(one.fields)}
+                break
+        await _record_told(services, told - recorded)
+        recorded |= told
     yield {"kind": "end", "counts": dict(counts)}
+
+
+async def _to_be_recorded(connection: Any, services: Services, person: Person) -> frozenset[tuple[str, str]]:
+    if not audit.leaves_record(services.principal):
+        return frozenset()
+    return await persons.told(connection, services.principal, person)
+
+
+async def _record_told(services: Services, told: Collection[tuple[str, str]]) -> None:
+    """A line for each conversation, so that each can lose its name; one for runs outside of them, and one for documents."""
+    ids = {what: sorted(one for kind, one in told if kind == what) for what in ("conversation", "run", "document")}
+    async with services.database.transaction(services.principal) as connection:
+        for conversation in ids["conversation"]:
+            await audit.record(connection, services.principal, audit.READ_OTHERS, conversation, {"way": "export"})
+        for what, action in (("run", audit.READ_OTHERS), ("document", audit.READ_RESTRICTED)):
+            if found := ids[what]:
+                detail = {"way": "export", f"{what}s": found[: audit.MOST_READ], "count": len(found)}
+                await audit.record(connection, services.principal, action, found[0], detail)
 
 
 async def forget_person(services: Services, principal: str, *, dry_run: bool = False) -> Forgotten:

@@ -37,7 +37,7 @@ Step = Callable[[str], None]
 MOST_RUNS: Final = 500
 """Judged runs that are looked at, the newest."""
 SEVERAL: Final = UUID(int=0)
-"""In place of a collection's id, where questions were asked of several."""
+"""In place of a collection's id, where questions were asked of several; sql/functions/traces.sql knows it."""
 LEAVES_NOTHING: Final = {"cache.enabled": False, "cache.queryEmbeddings": 0, "trace.enabled": False}
 
 
@@ -97,7 +97,7 @@ async def replay_feedback(
     alternatives = replay.list_alternatives(present, tried)
     questions, left_out, revisions = await load_judged(services, collection, limit)
     replay.check_enough(questions, len(alternatives), left_out)
-    began = datetime.now(UTC)
+    began, restricted = datetime.now(UTC), await _holds_restricted(services, questions)
 
     async def ask(question: replay.JudgedQuestion, settings: Settings) -> replay.Replayed:
         return await _ask_again(services, question, settings, with_model=with_model)
@@ -130,8 +130,15 @@ async def replay_feedback(
         problems=tuple(_problems(found, questions)),
     )
     for settings, values in ((present, scores[0]), (alternatives[at].settings, other)):
-        await _store(services, settings, judging, values, report, began, with_model=with_model)
+        await _store(services, settings, judging, values, report, began, with_model=with_model, restricted=restricted)
     return report
+
+
+async def _holds_restricted(services: Services, questions: Sequence[replay.JudgedQuestion]) -> bool:
+    """Whether a collection that is asked has a document that only some may read."""
+    names = sorted({question.collection for question in questions})
+    async with services.database.transaction(services.principal, readonly=True) as connection:
+        return await evals.holds_restricted(connection, services.principal, names)
 
 
 async def calibrate_by_feedback(services: Services, collection: str, step: Step) -> CalibrationReport:
@@ -186,8 +193,10 @@ async def _store(
     began: datetime,
     *,
     with_model: bool,
+    restricted: bool,
 ) -> None:
-    """One state of the settings as an evaluation run, over the questions with passages that users were content with."""
+    """One state of the settings as an evaluation run, over the questions with passages that users were content with.
+    `restricted`: see `evals.insert`."""
     kept = [question for question in questions if question.kept]
     results = [_result(question, scores.get(question.run_id, replay.FAILED)) for question in kept]
     names = sorted({question.collection for question in kept})
@@ -204,7 +213,7 @@ async def _store(
             metrics=summarise([result.metrics for result in results]),
             timings_ms=timings([result.total_ms for result in results]), degraded=report.problems,
         )  # fmt: skip
-        await evals.insert(connection, services.principal, run, results)
+        await evals.insert(connection, services.principal, run, results, restricted=restricted)
 
 
 def _result(question: replay.JudgedQuestion, one: replay.ReplayedScore) -> EvalResult:

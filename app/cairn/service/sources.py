@@ -13,7 +13,14 @@ from uuid import UUID
 import structlog
 
 from cairn.connectors.connector import SourceError
-from cairn.connectors.registry import check_address, folders_of, list_fields, open_connector, split_address
+from cairn.connectors.registry import (
+    check_address,
+    directing_options,
+    folders_of,
+    list_fields,
+    open_connector,
+    split_address,
+)
 from cairn.connectors.seal_secrets import make_key, open_secrets, seal_secrets
 from cairn.domain.access import check_access, check_prefix
 from cairn.domain.connected_source import COUNTED, IMPORTED, ConnectedSource, FailedFile, SourceRun, SourceWish
@@ -43,6 +50,8 @@ FASTEST: Final = 1000.0
 ENDING_SECONDS: Final = 10.0
 ENDING_LOOKS: Final = 50
 """How long and how often it is looked whether a synchronisation has ended that was told to."""
+REMOVING: Final = "it is being removed: remove it again where that broke off, or resume it"
+"""The note of a source that is paused for that."""
 SHOWN_RUNS: Final = 20
 SHOWN_FAILED: Final = 1000
 """Files that failed, of one source."""
@@ -152,13 +161,16 @@ async def change_source(
     services: Services, source_id: UUID, change: SourceChange, *, local: bool = False
 ) -> ConnectedSource:
     """All but its address and prefix. A source that is resumed has no note any more. `local`: one that came with a tenant file
-    may read a folder of this machine from now on. Raises as add_source, and NotFoundError."""
+    may read a folder of this machine from now on. Raises as add_source, and NotFoundError; InputError where other options would
+    show the secrets that it has to another server."""
     before = await get_source(services, source_id)
     if change.paused is False and not local and before.note == IMPORTED and folders_of(before.wish.address):
         raise InputError(
             f"source {source_id} came with a tenant file and would read a folder of this machine: it is resumed at its command "
             f"line, cairn sources resume {source_id}"
         )
+    if change.options is not None and change.secrets is None and before.wish.secret_names:
+        _refuse_redirected(source_id, before.wish, change.options)
     fields = ("options", "interval_seconds", "access", "most_deleted", "requests_per_second")
     asked = {name: value for name in fields if (value := getattr(change, name)) is not None}
     names = before.wish.secret_names if change.secrets is None else sorted(change.secrets)
@@ -181,43 +193,71 @@ async def change_source(
     return await get_source(services, source_id)
 
 
+def _refuse_redirected(source_id: UUID, before: SourceWish, options: Mapping[str, str]) -> None:
+    """Who changes a source need not know its secrets, and does not send them to where they like."""
+    directing = directing_options(before.address)
+    changed = sorted(name for name in directing if before.options.get(name) != options.get(name))
+    if changed:
+        raise InputError(
+            f"option {changed[0]} says to whom source {source_id} shows its secrets: give them anew with it "
+            f"({', '.join(before.secret_names)}), or leave it as it is"
+        )
+
+
 async def remove_source(services: Services, source_id: UUID, *, documents: bool) -> int:
     """Follow it no more. `documents`: those that were read from it go too; how many. What is being read of it ends. Raises
-    NotFoundError."""
-    source = await get_source(services, source_id)
-    principal, deleted, after = services.principal, 0, ""
-    await _end_sync(services, source)
-    while documents:
-        async with services.database.transaction(principal, readonly=True) as connection:
-            page = await sources.list_owned(connection, principal, source_id, after, PAGE)
-        if not page:
-            break
-        for path, external_id in page:
-            async with services.database.transaction(principal) as connection:
-                deleted += await delete_file(connection, principal, source, path, external_id)
-        after = page[-1][0]
-    async with services.database.transaction(principal) as connection:
-        await sources.remove(connection, principal, source_id)
-        detail = {"address": source.wish.address, "collection": source.collection, "documents": deleted}
-        await audit.record(connection, principal, "source.remove", str(source_id), detail)
+    NotFoundError; ConflictError where that goes on all the same, with the source paused."""
+    await get_source(services, source_id)
+    principal, deleted, is_removed = services.principal, 0, False
+    while not is_removed:  # somebody may have resumed it meanwhile: what that brought goes as well, before its rules do
+        source = await _lay_to_rest(services, source_id)
+        if documents:
+            deleted += await _delete_documents(services, source)
+        async with services.database.transaction(principal) as connection:
+            if is_removed := await sources.remove(connection, principal, source_id, sync_key(source_id)):
+                detail = {"address": source.wish.address, "collection": source.collection, "documents": deleted}
+                await audit.record(connection, principal, "source.remove", str(source_id), detail)
     if documents:
         await _remove_own_rules(services, source, source.wish.access)
         await follow(services.database, principal, source.collection_id, services.settings.current)
     return deleted
 
 
-async def _end_sync(services: Services, source: ConnectedSource) -> None:
-    """Raises ConflictError where a synchronisation goes on all the same."""
-    if source.job_id is None or not source.running:
-        return
-    await cancel_job(services, source.job_id)
+async def _lay_to_rest(services: Services, source_id: UUID) -> ConnectedSource:
+    """The source, paused before the synchronisation that goes on is ended, so that none follows it. Raises NotFoundError;
+    ConflictError where one goes on all the same."""
+    principal = services.principal
+    async with services.database.transaction(principal) as connection:
+        await sources.pause(connection, principal, source_id, REMOVING)
+        job_id = await sources.unfinished_job(connection, principal, sync_key(source_id))
+    if job_id is not None:
+        await _end_sync(services, source_id, job_id)
+    return await get_source(services, source_id)
+
+
+async def _end_sync(services: Services, source_id: UUID, job_id: UUID) -> None:
+    await cancel_job(services, job_id)
     for _ in range(ENDING_LOOKS):
-        if (await get_job(services, source.job_id)).ended:
+        if (await get_job(services, job_id)).ended:
             return
         await asyncio.sleep(ENDING_SECONDS / ENDING_LOOKS)
     raise ConflictError(
-        f"source {source.id} is being synchronised, and does not stop: pause it and try again in a minute"
+        f"source {source_id} is being synchronised, and does not stop: it is paused now, try again in a minute"
     )
+
+
+async def _delete_documents(services: Services, source: ConnectedSource) -> int:
+    """Those that were read from it; how many."""
+    principal, deleted, after = services.principal, 0, ""
+    while True:
+        async with services.database.transaction(principal, readonly=True) as connection:
+            page = await sources.list_owned(connection, principal, source.id, after, PAGE)
+        if not page:
+            return deleted
+        for path, external_id in page:
+            async with services.database.transaction(principal) as connection:
+                deleted += await delete_file(connection, principal, source, path, external_id)
+        after = page[-1][0]
 
 
 async def sync(

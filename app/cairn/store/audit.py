@@ -18,10 +18,10 @@ SQL = load_queries("audit")
 TEXT_CHARS = 500
 """Longer names of targets and longer texts in details are cut; the table takes 2,000 and 16,000 bytes."""
 
-ReadWay = Literal["text", "file", "passage", "search", "answer", "proof"]
+ReadWay = Literal["text", "file", "passage", "search", "answer", "proof", "export"]
 """How a restricted document was read."""
 READ_RESTRICTED: Final = "document.read_restricted"
-OthersWay = Literal["messages", "continued", "trace", "events", "proof"]
+OthersWay = Literal["messages", "continued", "trace", "events", "proof", "export"]
 """How somebody read what others had asked."""
 READ_OTHERS: Final = "conversation.read_others"
 MOST_READ: Final = 300

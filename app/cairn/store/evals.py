@@ -15,11 +15,16 @@ from cairn.domain.principal import Principal
 SQL = load_queries("evals")
 
 
-async def insert(connection: Any, principal: Principal, run: EvalRun, results: Sequence[EvalResult]) -> None:
+async def insert(
+    connection: Any, principal: Principal, run: EvalRun, results: Sequence[EvalResult], *, restricted: bool
+) -> None:
+    """`restricted`: what was measured held something restricted when the run began. It may be gone by now, and with it what
+    would withhold the run, so the run is for who reads everything from the start."""
+    marked = {"tells_of_restricted": True} if restricted else {}
     await connection.execute(
         SQL["insert_run"], principal.tenant_id, run.id, run.kind, run.name, run.data_set, run.data_hash,
         run.collection_id, run.collection, dict(run.epochs), dict(run.settings), run.settings_revision,
-        run.code_version, dict(run.parameters), run.started_at, run.finished_at, run.query_count,
+        run.code_version, {**run.parameters, **marked}, run.started_at, run.finished_at, run.query_count,
         {name: asdict(value) for name, value in run.metrics.items()}, dict(run.timings_ms), list(run.degraded),
     )  # fmt: skip
     await connection.executemany(
@@ -72,6 +77,16 @@ async def first_settings(
         SQL["first_settings"], principal.tenant_id, collection_id, dict(epochs)
     )
     return found
+
+
+async def is_restricted(connection: Any, principal: Principal, collection_id: UUID) -> bool:
+    """Whether it has been said of the collection, or of something in it, who may read it; whoever asks."""
+    return bool(await connection.fetchval(SQL["is_restricted"], principal.tenant_id, collection_id))
+
+
+async def holds_restricted(connection: Any, principal: Principal, names: Sequence[str]) -> bool:
+    """Whether the collections of these names have a document that only some may read; whoever asks."""
+    return bool(await connection.fetchval(SQL["holds_restricted"], principal.tenant_id, list(names)))
 
 
 async def content_hashes(

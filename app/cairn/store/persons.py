@@ -42,18 +42,26 @@ async def note_forgotten(connection: Any, person: Person, mark: str) -> None:
 
 
 async def kept(connection: Any, person: Person) -> AsyncIterator[Kept]:
-    """All that is kept because of them, a record at a time."""
+    """All that is kept because of them, a record at a time; of what others asked, or they may not read, that it is there."""
     async for row in stream(connection, SQL["kept"], *_arguments(person), prefetch=PREFETCH):
         yield Kept(row["kind"], {name: value for name, value in row["record"].items() if name != "tenant_id"})
+
+
+async def told(connection: Any, principal: Principal, person: Person) -> frozenset[tuple[str, str]]:
+    """What an export of the person tells the principal of others: conversation, run or document, and its id. Of conversations,
+    and of runs outside of them, those that somebody else asked; of documents, those whose lists do not name the principal."""
+    who = (list(person.callers), list(person.names), list(person.keys))
+    rows = await connection.fetch(SQL["told"], *who, principal.caller.id, list(principal.caller.names))
+    return frozenset((row["kind"], row["id"]) for row in rows)
 
 
 async def access_lists(
     connection: Any, principal: Principal, person: Person, mark: str
 ) -> list[tuple[UUID, UUID, tuple[str, ...]]]:
-    """Documents that name the person, their collections, and their access lists without: one that would be empty has the mark,
-    which is nobody, since an empty list lets everybody read."""
+    """Documents that name the person, their collections, and their own access lists without: one that would be empty has the
+    mark, which is nobody, since an empty list lets everybody read. No list that names them changes until the transaction ends."""
     rows = await connection.fetch(SQL["listed"], principal.tenant_id, list(person.names))
-    left = [(row, tuple(one for one in row["access"] if one not in person.names)) for row in rows]
+    left = [(row, tuple(one for one in row["access"] if one not in person.names)) for row in rows if row["own"]]
     return [(row["collection_id"], row["id"], others or (f"{PERSON}:{mark}",)) for row, others in left]
 
 

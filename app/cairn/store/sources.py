@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -13,6 +14,8 @@ from cairn.domain.principal import Principal
 from cairn.language.text import normalise
 
 SQL = load_queries("sources")
+ELSEWHERE: Final = "elsewhere"
+"""The version of a file that led elsewhere when it was asked for: none that a source tells, so that it is asked for again."""
 FOREIGN: Final = (
     "a document with this id came otherwise, and a source does not take its place: delete it, or give the source "
     "another prefix"
@@ -21,7 +24,8 @@ FOREIGN: Final = (
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
-    """What is known of a file; `version` is empty where no reading of it came to its end. `arrived`: by the job that asks."""
+    """What is known of a file; `version` is empty where no reading of it came to its end. `arrived`: since the last
+    synchronisation that came to its end. `passed_over`: it led elsewhere when the synchronisation that asks looked at it."""
 
     path: str
     external_id: str
@@ -29,6 +33,7 @@ class FileRow:
     content_id: str | None
     state: FileState
     arrived: bool
+    passed_over: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +99,25 @@ def _lists(access: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     return {folder: list(names) for folder, names in access.items()}
 
 
-async def remove(connection: Any, principal: Principal, source_id: UUID) -> bool:
-    """With its secrets and what was seen of its files; its documents stay. False where there is none."""
-    return await connection.fetchval(SQL["remove"], principal.tenant_id, source_id) is not None
+async def pause(connection: Any, principal: Principal, source_id: UUID, note: str) -> None:
+    """What waits to be synchronised leaves it alone. One that is paused keeps its note."""
+    await connection.execute(SQL["pause"], principal.tenant_id, source_id, note)
+
+
+async def unfinished_job(connection: Any, principal: Principal, sync_key: str) -> UUID | None:
+    """The synchronisation with that key that waits or goes on."""
+    found: UUID | None = await connection.fetchval(SQL["unfinished_job"], principal.tenant_id, sync_key)
+    return found
+
+
+async def remove(connection: Any, principal: Principal, source_id: UUID, sync_key: str) -> bool:
+    """With its secrets and what was seen of its files; its documents stay. False, with nothing done, while a synchronisation
+    waits or goes on: one that begins later waits for this transaction, and finds no source."""
+    await connection.execute(SQL["lock"], principal.tenant_id, source_id)
+    if await unfinished_job(connection, principal, sync_key) is not None:
+        return False
+    await connection.execute(SQL["remove"], principal.tenant_id, source_id)
+    return True
 
 
 async def keep_secrets(connection: Any, principal: Principal, source_id: UUID, sealed: bytes | None) -> None:
@@ -158,10 +179,21 @@ async def fail(
     await connection.execute(SQL["fail"], principal.tenant_id, source_id, normalise(error), asked)
 
 
-async def list_known(connection: Any, principal: Principal, source_id: UUID, job_id: UUID) -> list[FileRow]:
-    """Files that were read, by this job too."""
-    rows = await connection.fetch(SQL["known"], principal.tenant_id, source_id, job_id)
+async def list_known(connection: Any, principal: Principal, source_id: UUID, begun: datetime) -> list[FileRow]:
+    """Files that were read, also by synchronisations that broke off. `begun`: when the one that asks was ordered."""
+    rows = await connection.fetch(SQL["known"], principal.tenant_id, source_id, begun, ELSEWHERE)
     return [FileRow(**row) for row in rows]
+
+
+async def count_elsewhere(connection: Any, principal: Principal, source_id: UUID) -> tuple[int, str]:
+    """Files that lead elsewhere, with what is said of the first."""
+    row = await connection.fetchrow(SQL["elsewhere"], principal.tenant_id, source_id, ELSEWHERE)
+    return row["files"], row["first"] or ""
+
+
+async def leave_out(connection: Any, principal: Principal, source_id: UUID, path: str) -> None:
+    """A file that leads elsewhere has no document any more."""
+    await connection.execute(SQL["leave_out"], principal.tenant_id, source_id, path)
 
 
 async def claim_files(

@@ -75,12 +75,14 @@ async def prepare(opened: Services, data: RetrievalSet, collection: str, corpora
         if found.rejected:
             note(f"{data.name}: {len(found.rejected):,} could not be indexed, e.g. {found.rejected[0].external_id}: "
                  f"{found.rejected[0].error}")  # fmt: skip
+        anew = "measure in a collection of its own (--collection)" if found.restricted else "--fresh indexes it again"
         for setting in found.stale_settings:
-            note(f"warning: {collection} was indexed with another {setting}; --fresh indexes it again")
+            note(f"warning: {collection} was indexed with another {setting}; {anew}")
         if found.extra:
+            away = "cairn documents delete" if found.restricted else "--fresh"
             note(
                 f"warning: {collection} holds {count(found.extra, 'document')} that {data.name} does not; "
-                "--fresh removes them"
+                f"{away} removes them"
             )
     if data.absent:
         note(f"{data.name}: {count(data.absent, 'judged document')} not in the corpus; nobody can find them.")

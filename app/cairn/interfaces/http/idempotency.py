@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
+import json
 import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -11,6 +13,7 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
+from cairn.connectors.seal_secrets import fingerprint_key
 from cairn.domain.idempotency import StoredAnswer
 from cairn.errors import InputError
 from cairn.interfaces.http.policy import POLICIES, RoutePolicy
@@ -38,8 +41,9 @@ async def answer_once(
         return await handle(request)
     if len(given) > 1 or not _KEY.fullmatch(given[0]):
         raise InputError(f"{HEADER} is one word of at most 255 visible ASCII characters, such as a UUID")
-    fingerprint = await fingerprint_of(request)
-    done = await carry_out_once(services(request), given[0], fingerprint, lambda: handle(request), _answer_of)
+    of = services(request)
+    fingerprint = await fingerprint_of(request, policy, of.environment.secrets_key)
+    done = await carry_out_once(of, given[0], fingerprint, lambda: handle(request), _answer_of)
     if isinstance(done, StoredAnswer):
         return Response(done.body, done.status, {**done.headers, REPLAYED: "true"})
     return done
@@ -52,16 +56,31 @@ def _answer_of(response: Response) -> StoredAnswer | None:
     return StoredAnswer(response.status_code, headers, bytes(response.body))
 
 
-async def fingerprint_of(request: Request) -> bytes:
-    """SHA-256 of what the request says. Forms by their fields and files: each client separates the parts by other words."""
-    digest = hashlib.sha256()
+async def fingerprint_of(request: Request, policy: RoutePolicy, keys: str | None) -> bytes:
+    """SHA-256 of what the request says. Forms by their fields and files: each client separates the parts by other words.
+
+    Of what may hold secrets, HMAC with a key that no database has, so that nobody who reads a backup tries passwords (`keys`:
+    CAIRN_SECRETS_KEY). Raises SettingsError for one that cannot be."""
+    key = fingerprint_key(keys) if policy.secret else None
+    digest = hmac.new(key, digestmod="sha256") if key else hashlib.sha256()
     for part in (request.method, request.url.path, request.url.query):
         _add(digest, part.encode())
     if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         await _add_form(digest, await request.form())
     else:
-        _add(digest, await request.body())
+        body = await request.body()
+        _add(digest, _without_secrets(body) if policy.secret and not key else body)
     return digest.digest()
+
+
+def _without_secrets(body: bytes) -> bytes:
+    """Where there is no key, nothing is done with secrets: a request that has some is refused, whatever they are."""
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):  # refused as well
+        return b""
+    kept = {name: value for name, value in said.items() if name != "secrets"} if isinstance(said, dict) else None
+    return json.dumps(kept).encode()
 
 
 async def _add_form(digest: Any, form: FormData) -> None:

@@ -19,7 +19,7 @@ router = APIRouter(tags=["operating"], route_class=TypedRoute)
 
 MEDIA_TYPE = "application/x-ndjson"
 _EXAMPLE = """\
-{"kind": "export", "version": 1, "person": "person:ada", "keys": []}
+{"kind": "export", "version": 2, "person": "person:ada", "keys": []}
 {"kind": "access", "record": {"document_id": "01932f4e-5c1a-7b3e-9f00-2b1c3d4e5f60", "external_id": "pay.md", "title": "Pay"}}
 {"kind": "end", "counts": {"access": 1}}
 """

@@ -22,13 +22,14 @@ place later, since what it works on stands in its body, or since it waits for an
 @dataclass(frozen=True, slots=True)
 class RoutePolicy:
     """`scope`: what the caller must be allowed; any: nothing, but it must be known; None: anybody may. `large`: the body may hold
-    documents. `creates`: the route makes something, so repeating it under one Idempotency-Key makes it once. `tagged`: its
-    answers have an ETag (cairn/interfaces/http/conditional.py)."""
+    documents. `creates`: the route makes something, so repeating it under one Idempotency-Key makes it once. `secret`: the body
+    may hold secrets, in its field `secrets`. `tagged`: its answers have an ETag (cairn/interfaces/http/conditional.py)."""
 
     scope: Scope | Literal["any"] | None
     kind: Kind = "light"
     large: bool = False
     creates: bool = False
+    secret: bool = False
     tagged: bool = False
 
 
@@ -107,7 +108,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "GET /jobs/{job_id}/events": _READ,
     "GET /traces/{trace_id}/passages/{passage_id}": _READ,
     "GET /traces/{trace_id}": _READ,
-    "POST /sources": RoutePolicy("admin", creates=True),
+    "POST /sources": RoutePolicy("admin", creates=True, secret=True),
     "GET /sources": _ADMIN,
     "GET /sources/{source_id}": _ADMIN,
     "PATCH /sources/{source_id}": _ADMIN,
