@@ -500,12 +500,12 @@ def export(run: Path, out: Path) -> None:
         short = re.sub(r"^layers\.(\d+)\.", r"l\1.", name).replace("norm.", "emb.ln.")
         short = re.sub(r"^(pool|score|tag)\.weight$", r"\1.w", re.sub(r"^(pool|score|tag)\.bias$", r"\1.b", short))
         half = value.float().numpy().astype(np.float16)
-        found[short] = _rounded(half) if "lora_" in short else half
+        found[short] = rounded(half) if "lora_" in short else half
     np.savez_compressed(out, **found)
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB, {state['step']} steps")
 
 
-def _rounded(half: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def rounded(half: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     dropped = 10 - MANTISSA
     bits = half.view(np.uint16).astype(np.uint32) + (1 << (dropped - 1))
     return (bits >> dropped << dropped).astype(np.uint16).view(np.float16)

@@ -65,6 +65,7 @@ from cairn.providers.plugins import find_providers
 from cairn.providers.protocols import ChatModel, Embedder, WebSearch
 from cairn.providers.requests import metered_by
 from cairn.providers.searxng import Searxng
+from cairn.providers.table_parser import LocalTableParser, find_table_parser
 from cairn.query.exemplars import Exemplars
 from cairn.retrieve.context import SearchDeps
 from cairn.runs.limits.admission import Admission
@@ -99,6 +100,7 @@ class SharedModels:
     exemplars: Exemplars
     started_with: Settings
     reader: LocalReader | None
+    table_parser: LocalTableParser | None
 
 
 @dataclass(frozen=True)
@@ -340,8 +342,23 @@ async def _open_shared(environment: Environment, settings: SettingsStore) -> Asy
         reader = LocalReader(file) if file else None
         if reader:
             stack.push_async_callback(reader.close)
+        file = find_table_parser(environment.home)
+        table_parser = LocalTableParser(file) if file else None
+        if table_parser:
+            stack.push_async_callback(table_parser.close)
         yield SharedModels(
-            name, embedder, judge_name, judge, embedders, chats, reranker, circuits, exemplars, started_with, reader
+            name,
+            embedder,
+            judge_name,
+            judge,
+            embedders,
+            chats,
+            reranker,
+            circuits,
+            exemplars,
+            started_with,
+            reader,
+            table_parser,
         )
 
 
@@ -376,7 +393,7 @@ async def _open_database(
         stack.push_async_callback(embeddings.close)
         search_deps = SearchDeps(
             database, models.embedder, model, models.reranker, ledger, embeddings, models.embedders, models.judge, judge_model,
-            models.reader,
+            models.reader, models.table_parser,
         )  # fmt: skip
         spending = Spending(database.bookkeeping, lambda: settings.current.limits)
         stack.push_async_callback(spending.close)

@@ -138,6 +138,14 @@ CROSS JOIN LATERAL unnest(c.keys, c.texts, t.totals) AS cell (key, text, total)
 WHERE wanted.name <> '' AND NOT cell.total AND cell.key <> wanted.name AND position(' ' || wanted.name || ' ' IN ' ' || cell.key || ' ') > 0
 ORDER BY wanted.position, cell.key
 
+-- name: cells
+-- All cells of a table by columns; which rows sum up others, and where they stand.
+SELECT c.texts, c.keys, c.dates, t.totals, t.starts, t.ends
+FROM rag.document_tables t
+JOIN rag.table_columns c ON c.tenant_id = $1 AND c.document_id = $2 AND c.ordinal = $3
+WHERE t.tenant_id = $1 AND t.document_id = $2 AND t.ordinal = $3
+ORDER BY c.position
+
 -- name: of_rows
 -- Over column $4 (null: rows are counted) of the rows of a table that have, in each of at most three columns $5, one of the keys $6
 -- of column $7 each, and whose numbers in at most two columns $20 lie between $21 and $22 (null: open): what can be computed of the

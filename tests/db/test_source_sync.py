@@ -37,6 +37,7 @@ from cairn.store.access_rules import MOST_RULES
 from cairn.wiring import Services
 from tests.documents import text_source
 from tests.sharing import SHARED
+from tests.waiting import until
 
 pytestmark = [SHARED, pytest.mark.usefixtures("hashed_vectors")]
 
@@ -516,7 +517,7 @@ async def test_what_a_synchronisation_brings_while_its_source_is_removed_is_open
 
     async def read_slowly(self: LocalConnector, file: RemoteFile, most_bytes: int) -> bytes:
         reading.set()
-        await asyncio.wait_for(told.wait(), 20)
+        await until(told.is_set)
         return await read(self, file, most_bytes)
 
     async def end_and_tell(services: Services, job_id: UUID) -> Job:

@@ -14,7 +14,8 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from cairn.answer.cite import citation
-from cairn.domain.answer import Citation, Draft
+from cairn.answer.shown import as_markdown, surroundings
+from cairn.domain.answer import Citation, CitedContext, Draft
 from cairn.domain.computation import MOST_LISTED, Computation
 from cairn.domain.passage import Passage
 from cairn.domain.table import ComputedCells, TableSketch
@@ -26,6 +27,8 @@ from cairn.language.title_scale import scale_in_title, unit_at_end
 CONFIDENCE: Final = 0.95  # measured: tests/unit/test_edges_quotation.py
 """Probability that such an answer is right: the lower end of the 95 % interval of what was measured
 (docs/adr/0159-what-many-asked-of-tables.md)."""
+SHOWN_ONLY: Final = 0.35
+"""Of a table that is only shown: that it is not sure is all that is known of it."""
 SHOWN: Final = 5  # bound: tests/unit/test_edges_quotation.py
 """Cells that an answer names which is not a list."""
 MOST_TIED: Final = 3  # bound: tests/db/test_table_cases.py
@@ -483,7 +486,9 @@ def _note_of(header: str) -> str:
     return ""
 
 
-def computed_draft(written: ComputedAnswer, passages: Mapping[int, Passage], language: str) -> Draft:
+def computed_draft(
+    written: ComputedAnswer, passages: Mapping[int, Passage], language: str, confidence: float = CONFIDENCE
+) -> Draft:
     """`passages`: of each place where a row begins the passage that holds it."""
     say = replies(language)
     cited: list[Citation] = []
@@ -496,7 +501,19 @@ def computed_draft(written: ComputedAnswer, passages: Mapping[int, Passage], lan
         span = (start - passage.start, min(end, passage.end) - passage.start)
         cited.append(citation(len(cited) + 1, passage, span))
         marks.append(f" [{len(cited)}]")
-    return Draft(_text(written, marks, say), tuple(cited), True, CONFIDENCE)
+    return Draft(_text(written, marks, say), tuple(cited), True, confidence)
+
+
+def table_draft(passage: Passage, start: int, end: int, language: str) -> Draft:
+    """The table of a passage, of which a row stands at `start` to `end` of its document: shown as it is, where it is not certain
+    what to compute of it."""
+    row = (start - passage.start, min(end, passage.end) - passage.start)
+    around = surroundings(passage.content, row, row=True)
+    cited = citation(1, passage, row)
+    first, last = (passage.start + place for place in around.span)
+    shown = as_markdown(around)
+    cited = replace(cited, context=CitedContext(shown, min(first, start), max(last, cited.end)))
+    return Draft(f"{replies(language).uncomputed} [1]\n\n{shown}", (cited,), True, SHOWN_ONLY)
 
 
 def _text(written: ComputedAnswer, marks: Sequence[str], say: Replies) -> str:

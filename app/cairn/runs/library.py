@@ -26,8 +26,12 @@ from cairn.graph.kinds import LEGAL_FORMS
 from cairn.graph.overview import find_communities_about
 from cairn.graph.resolve import find_entity
 from cairn.graph.walk import find_ways
+from cairn.providers.table_parser import MOST_MENTIONS, TableParser
 from cairn.query.table_mentions import mentions_wanted, widen
+from cairn.query.table_parse import ParsedQuestion, parse
+from cairn.query.table_program import computation_of, kinds_of, names_table, rows_that, title_of
 from cairn.query.table_question import bind, may_bind
+from cairn.query.table_view import mentions_in, view_of
 from cairn.query.table_words import ComputedQuestion, columns_of_people
 from cairn.runs.recall import recall
 from cairn.store import collections, holdings, listing, passages, tables, tools
@@ -46,6 +50,13 @@ MOST_PASSAGES: Final = 50
 
 
 MOST_TABLES: Final = 12
+MOST_PARSED: Final = 4
+NEARLY: Final = 0.5
+ALIKE: Final = 0.8
+"""Shares of the certainty of the surest table from which on another one may be meant: if the question has its name, and in any
+case."""
+MOST_PARSED_ROWS: Final = 2000
+"""Tables that the parser reads for one question, and rows that such a table has at most: all its cells are loaded."""
 """Tables of the passages found in which a question is read; the nearest first."""
 
 
@@ -58,6 +69,17 @@ class TableComputation:
     cells: ComputedCells
     sql: str
     arguments: Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTable:
+    """What the table parser takes the question to ask of a table; `computation`: None where one statement cannot say it. `row`:
+    where the first row stands that is called as the question says, or the first one."""
+
+    table: TableSketch
+    parsed: ParsedQuestion
+    computation: Computation | None
+    row: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,6 +286,40 @@ class Library:
                 ):
                     return None
             return TableComputation(table, computation, cells, tables.SQL[statement], arguments)
+
+    async def parse_over_tables(self, text: str, passages: Sequence[Passage], parser: TableParser) -> list[ParsedTable]:
+        """What the parser takes a question to ask of the first tables among those of the passages: of the surest one and those
+        that are nearly as sure, the one first that the question names. Without a computation where two are alike in both. Raises
+        ProviderError."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            beside = await tables.find_beside(connection, self.principal, passages)
+            beside = [table for table in beside if table.complete and table.rows <= MOST_PARSED_ROWS][:MOST_PARSED]
+            cells = [await tables.load_cells(connection, self.principal, table.address) for table in beside]
+        mentions = mentions_in(text)
+        if len(mentions) > MOST_MENTIONS:
+            return []
+        found = []
+        for table, held in zip(beside, cells, strict=True):
+            view = view_of(text, title_of(table), table.header, kinds_of(table), [one.texts for one in held.columns])
+            parsed = parse(await parser.score(text, view, mentions), view, mentions)
+            if parsed.asked != "none":
+                computation = computation_of(text, parsed, table, held)
+                rows = rows_that(held, computation.conditions) if computation else []
+                at = rows[0] - 1 if rows else 0
+                found.append(ParsedTable(table, parsed, computation, (held.starts[at], held.ends[at])))
+        surest = max((one.parsed.certainty for one in found), default=0.0)
+        near = [(names_table(text, one.table), one) for one in found if one.parsed.certainty >= NEARLY * surest]
+        near.sort(key=lambda one: (-one[0], -one[1].parsed.certainty))
+        if len(near) > 1 and near[0][0] == near[1][0] and near[1][1].parsed.certainty >= ALIKE * surest:
+            return [replace(one, computation=None) for _, one in near]  # either may be meant
+        return [one for _, one in near]
+
+    async def compute(self, table: TableSketch, computation: Computation) -> TableComputation:
+        """As it is told."""
+        async with self.database.transaction(self.principal, readonly=True) as connection:
+            statement, arguments = computation.arguments(needed_cells(computation))
+            cells = await tables.compute(connection, self.principal, table.address, statement, arguments)
+        return TableComputation(table, computation, cells, tables.SQL[statement], arguments)
 
     async def passages_at(self, document_id: UUID, places: Sequence[int]) -> dict[int, Passage]:
         """Of places of a document's text the passages in which they stand."""

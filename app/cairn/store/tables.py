@@ -10,7 +10,16 @@ from uuid import UUID
 from cairn.db.queries import load_queries
 from cairn.domain.passage import Passage
 from cairn.domain.principal import Principal
-from cairn.domain.table import CellMention, ComputedCells, DocumentTable, NamedCells, TableAddress, TableSketch
+from cairn.domain.table import (
+    CellMention,
+    ColumnCells,
+    ComputedCells,
+    DocumentTable,
+    NamedCells,
+    TableAddress,
+    TableCells,
+    TableSketch,
+)
 
 SQL: Final = load_queries("tables")
 
@@ -119,6 +128,14 @@ async def find_mentions(
         [name for _, name in wanted],
     )  # fmt: skip
     return [CellMention(*row.values()) for row in rows]
+
+
+async def load_cells(connection: Any, principal: Principal, table: TableAddress) -> TableCells:
+    """All cells of a table, in the order of its columns."""
+    rows = await connection.fetch(SQL["cells"], principal.tenant_id, table.document_id, table.ordinal)
+    columns = tuple(ColumnCells(row["texts"], row["keys"], row["dates"]) for row in rows)
+    [first, *_] = rows or [{"totals": (), "starts": (), "ends": ()}]
+    return TableCells(columns, first["totals"], first["starts"], first["ends"])
 
 
 async def compute(

@@ -6,33 +6,102 @@ such answer.
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Sequence
+from typing import Final
 
-from cairn.answer.computed import computed_draft, word_computed
+from cairn.answer.computed import CONFIDENCE, ComputedAnswer, computed_draft, table_draft, word_computed
 from cairn.domain.answer import coverage_of
 from cairn.domain.event import Progress, SourcesFound, Token
+from cairn.domain.passage import Passage
+from cairn.errors import ProviderError
 from cairn.query.table_words import read_question
 from cairn.runs.context import Outcome, Run
+from cairn.runs.library import ParsedTable, TableComputation
+
+CERTAIN: Final = 0.65
+"""How certain the table parser must be of all that it decides, that it is computed;"""
+SURER: Final = 0.8
+"""and that it is computed instead of what rules take it for, if that is something else;"""
+MEANT: Final = 0.3
+"""and that the table is shown, where nothing else answers."""
 
 
-async def compute_answer(run: Run) -> Outcome | None:
-    """Over a table of which a part was found, also one that is not read otherwise: the more are looked at, the surer is which one
-    is meant. None where the question asks for no computation, or it is not certain over which cells. Raises CairnError."""
+def probably_right(certainty: float) -> float:
+    """The share of what is computed at such a certainty that is right: a logistic regression on its log odds, fitted to questions
+    about tables that the parser was not trained on (docs/adr/0161-a-table-parser.md). Below that of what rules compute."""
+    odds = math.log(certainty / (1 - min(certainty, 1 - 1e-9)))
+    return min(1 / (1 + math.exp(-(RIGHT_AT_EVEN + RIGHT_BY_ODDS * odds))), MOST_RIGHT)
+
+
+RIGHT_AT_EVEN, RIGHT_BY_ODDS = 0.668, 0.804  # fitted: tests/unit/test_table_certainty.py
+MOST_RIGHT: Final = 0.92  # bound: tests/unit/test_table_certainty.py
+
+
+async def compute_answer(run: Run) -> tuple[Outcome | None, ParsedTable | None]:
+    """Over a table of which a part was found, also one that is not read otherwise: the more are looked at, the surer is which
+    one is meant. No outcome where the question asks for no computation, or it is not certain over which cells; then a table may
+    be what it is about. Raises CairnError."""
     question = read_question(run.plan.text)
     passages = [one for search in run.record.searches for one in search.result.passages]
-    if question is None or not passages:
-        return None
+    if not passages:
+        return None, None
     began = time.perf_counter()
-    found = await run.deps.library.compute_over_table(question, passages)
-    if found is None:
+    by_rules = await run.deps.library.compute_over_table(question, passages) if question is not None else None
+    found, written, confidence = by_rules, _worded(run, by_rules), CONFIDENCE
+    meant = await _parse(run, passages)
+    if meant is not None and meant.parsed.certainty >= (CERTAIN if written is None else SURER):
+        parsed = await _compute(run, meant)
+        told = _worded(run, parsed)
+        if told is not None and (written is None or (told.value, told.rows) != (written.value, written.rows)):
+            found, written, confidence = parsed, told, probably_right(meant.parsed.certainty)
+    run.record.spent("answer", began)
+    if found is None or written is None:
+        return None, meant
+    return await _told(run, found, written, confidence), None
+
+
+def _worded(run: Run, found: TableComputation | None) -> ComputedAnswer | None:
+    return word_computed(found.computation, found.cells, found.table, run.plan.language) if found else None
+
+
+async def _parse(run: Run, passages: Sequence[Passage]) -> ParsedTable | None:
+    """The table that the question is most probably about, where the table parser takes it to be about any."""
+    parser = run.deps.searcher.table_parser(run.question.collection)
+    if parser is None:
         return None
-    written = word_computed(found.computation, found.cells, found.table, run.plan.language)
-    if written is None:
+    try:
+        read = await run.deps.library.parse_over_tables(run.plan.text, passages, parser)
+    except ProviderError as error:
+        run.record.degraded.append(f"what is asked of tables could not be read: {error.detail}")
         return None
+    surest = max((one.parsed.certainty for one in read), default=0.0)
+    return read[0] if surest >= MEANT else None
+
+
+async def _compute(run: Run, meant: ParsedTable) -> TableComputation | None:
+    if meant.computation is None:
+        return None
+    return await run.deps.library.compute(meant.table, meant.computation)
+
+
+async def show_table(run: Run, meant: ParsedTable) -> Outcome | None:
+    """The table that is asked about, where nothing could be computed of it: of a long one the rows around the first that is
+    meant. None where it is gone by now."""
+    address = meant.table.address
+    placed = await run.deps.library.passages_at(address.document_id, [meant.row[0]])
+    passage = placed.get(meant.row[0])
+    if passage is None:
+        return None
+    draft = table_draft(passage, *meant.row, run.plan.language)
+    return Outcome(draft, "extractive", (passage,), coverage=coverage_of(1, 1, "passages"), origin="computed")
+
+
+async def _told(run: Run, found: TableComputation, written: ComputedAnswer, confidence: float) -> Outcome:
     address = found.table.address
     placed = await run.deps.library.passages_at(address.document_id, [start for start, _ in written.rows])
-    draft = computed_draft(written, placed, run.plan.language)
-    run.record.spent("answer", began)
+    draft = computed_draft(written, placed, run.plan.language, confidence)
     sources = tuple({one.passage_id: one for one in placed.values()}.values())
     run.emit(SourcesFound(sources))
     run.emit(Progress("generate", 85, f"Computed over {found.cells.rows} cells", numbers={"cells": found.cells.rows}))

@@ -61,9 +61,14 @@ from cairn.strategies.respelled import respelled
 from cairn.strategies.sides import not_of_others
 from cairn.strategies.to_the_point import beside_the_point
 
+Making = Callable[[], Awaitable[Outcome]]
 
-async def answer_from(run: Run, material: Material) -> Outcome:
-    """Written by the model from the passages, else quoted from them. Raises CairnError."""
+
+async def answer_from(
+    run: Run, material: Material, otherwise: Callable[[], Awaitable[Outcome | None]] | None = None
+) -> Outcome:
+    """Written by the model from the passages, else quoted from them, or `otherwise` where nothing there answers. Raises
+    CairnError."""
     context = assemble_with_graph(
         material.passages, material.graph, run.deps.judge.tokens.count, run.settings.answer.max_context_tokens
     )
@@ -71,10 +76,12 @@ async def answer_from(run: Run, material: Material) -> Outcome:
     read = context.passages if run.deps.chat else {p.passage_id for p in _quotable(material)}
     run.emit(reading(len(read)))
     write = partial(write_answer, run, material, context) if run.deps.chat and context.passages else None
-    return await write_or_quote(run, write, partial(quote_from, run, material), "the answer was extracted instead")
 
+    async def quote() -> Outcome:
+        quoted = await quote_from(run, material)
+        return quoted if quoted.draft.found or otherwise is None else await otherwise() or quoted
 
-Making = Callable[[], Awaitable[Outcome]]
+    return await write_or_quote(run, write, quote, "the answer was extracted instead")
 
 
 async def write_or_quote(run: Run, write: Making | None, quote: Making, instead: str) -> Outcome:

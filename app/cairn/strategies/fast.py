@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from cairn.answer.advice import empty_collection
@@ -12,7 +13,7 @@ from cairn.domain.passage import Passage
 from cairn.runs.context import Outcome, Run
 from cairn.runs.gather import gather
 from cairn.runs.progress import counted, searching
-from cairn.strategies.computed import compute_answer
+from cairn.strategies.computed import compute_answer, show_table
 from cairn.strategies.draft import answer_from
 
 FEWEST: Final = 2
@@ -30,11 +31,15 @@ async def fast(run: Run) -> Outcome:
     material = await gather(run)
     if material.visible == 0:
         return await answer_empty(run)
-    if run.deps.chat is None and (computed := await compute_answer(run)) is not None:
-        return computed
+    meant = None
+    if run.deps.chat is None:
+        computed, meant = await compute_answer(run)
+        if computed is not None:
+            return computed
     passages = _read_of_simple(run, material.passages)
     more = {**material.more, "read": len(passages)}
-    return await answer_from(run, replace(material, passages=passages, more=more))
+    read = replace(material, passages=passages, more=more)
+    return await answer_from(run, read, partial(show_table, run, meant) if meant else None)
 
 
 def _read_of_simple(run: Run, passages: tuple[Passage, ...]) -> tuple[Passage, ...]:

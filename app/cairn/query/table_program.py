@@ -1,0 +1,402 @@
+"""From what the table parser takes a question to ask to the computation that is run. Pure.
+
+The parser chooses among columns, operations and cells; numbers and dates are read here, and what cannot be said in one statement,
+or leaves a number of the question over, is no computation.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Final
+
+from cairn.domain.computation import MOST_LISTED, CellCondition, CellInterval, Comparison, Computation
+from cairn.domain.table import TableCells, TableSketch
+from cairn.domain.table_parsing import Kind, Mention
+from cairn.language.cells import tokens_of
+from cairn.language.dates import months_in
+from cairn.language.tokens import ALL_STOP_WORDS, same_word
+from cairn.query.table_parse import ParsedCondition, ParsedQuestion
+from cairn.query.table_words import RANKS, RATIOS, header_words
+
+_YES: Final = frozenset(
+    ["yes", "y", "true", "x", "ja", "j", "wahr", "oui", "o", "vrai", "si", "s", "verdadero", "vero"]
+)
+_COMPARISONS: Final[dict[str, Comparison]] = {">": "more", ">=": "at_least", "<": "less", "<=": "at_most", "=": "equal"}
+_MOST_CONDITIONS: Final = 3
+"""Columns of words, and intervals, that the statement can limit (sql/queries/tables.sql)."""
+_MOST_INTERVALS: Final = 2
+_FIRST_YEAR, _LAST_YEAR = 1500, 2100
+
+
+class Unsayable(Exception):
+    """What was parsed cannot be said in one statement, or something of the question is left over."""
+
+
+def kinds_of(table: TableSketch) -> tuple[Kind, ...]:
+    """What stands in each column."""
+    return tuple(
+        "date" if table.dated[at]
+        else "flag" if at < len(table.flags) and table.flags[at] is not None
+        else "number" if table.numeric[at]
+        else "text"
+        for at in range(len(table.header))
+    )  # fmt: skip
+
+
+def title_of(table: TableSketch) -> str:
+    """What the table is of: the line above it, the heading that it stands under, or its document."""
+    return table.title or (table.headings[-1] if table.headings else "") or table.document_title
+
+
+def names_table(question: str, table: TableSketch) -> int:
+    """How many words of the question the title, the headings, the document and the header of a table have, in any inflection."""
+    names = {
+        word
+        for text in (table.title, *table.headings, table.document_title, table.external_id, *table.header)
+        for word in tokens_of(text)
+    }
+    said = {word for word in tokens_of(question) if word.isalpha() and word not in ALL_STOP_WORDS}
+    return sum(any(word == name or same_word(word, name) for name in names) for word in said)
+
+
+def computation_of(question: str, parsed: ParsedQuestion, table: TableSketch, cells: TableCells) -> Computation | None:
+    """None where it cannot be said in one statement, or numbers of the question are left over."""
+    try:
+        _check_left(parsed, table)
+        limits = _limits(question, parsed, table, cells)
+        return _made(parsed, table, limits, cells)
+    except Unsayable:
+        return None
+
+
+def _check_left(parsed: ParsedQuestion, table: TableSketch) -> None:
+    """A number that limits nothing must stand in what the table is called by ("sales in 2024"), or in a name that is meant
+    ("H1"), or be how many rows there are; a month in one of its names. Raises Unsayable."""
+    names = (table.title, *table.headings, table.document_title, table.external_id, *table.header)
+    meant = (value for one in parsed.conditions for value in one.values)
+    around = {word for text in (*names, *meant) for word in tokens_of(text)}
+    numbers = {*around, *(part for word in around for part in re.findall(r"\d+", word)), "0", "1", "2", str(table.rows)}
+    months = months_in(around)
+    for one in parsed.left:
+        said = {int(value) for value in one.values if value == int(value)}
+        known = not months.isdisjoint(said) if one.month else not numbers.isdisjoint(map(str, one.values))
+        if not known:
+            raise Unsayable
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    conditions: tuple[CellCondition, ...] = ()
+    within: tuple[CellInterval, ...] = ()
+    comparison: Comparison | None = None
+    bound: Decimal | None = None
+    compared: int | None = None
+    other: int | None = None
+
+
+def _limits(question: str, parsed: ParsedQuestion, table: TableSketch, cells: TableCells) -> _Limits:
+    kinds = kinds_of(table)
+    found = _Limits()
+    for one in parsed.conditions:
+        kind = kinds[one.column]
+        if one.compared.startswith("col"):
+            found = _with_columns(found, one)
+        elif one.compared in ("empty", "filled"):
+            found = _with_keys(found, one.column, cells, one.compared == "empty", lambda key: key == "")
+        elif kind == "flag":
+            found = _with_keys(found, one.column, cells, one.compared == "=", lambda key: key in _YES)
+        elif kind == "text":
+            found = _with_texts(found, question, one, cells)
+        elif kind == "date":
+            found = _with_interval(found, one, _period(one, cells.columns[one.column].dates))
+        else:
+            found = _with_number(found, one, cells)
+    if len(found.conditions) > _MOST_CONDITIONS or len(found.within) > _MOST_INTERVALS:
+        raise Unsayable
+    return found
+
+
+def _with_columns(found: _Limits, one: ParsedCondition) -> _Limits:
+    if found.comparison is not None or one.other is None or one.other == one.column:
+        raise Unsayable
+    comparison = _COMPARISONS[one.compared.removeprefix("col")]
+    return replace(found, comparison=comparison, compared=one.column, other=one.other)
+
+
+def _with_keys(found: _Limits, column: int, cells: TableCells, wanted: bool, is_so: Callable[[str], bool]) -> _Limits:
+    """With the cells of a column for which `is_so` comes out as wanted."""
+    keys = dict(zip(cells.columns[column].keys, cells.columns[column].texts, strict=True))
+    kept = {key: text for key, text in keys.items() if is_so(key) == wanted}
+    if not kept:
+        raise Unsayable
+    texts = tuple(text.strip() or "–" for text in kept.values())
+    return replace(found, conditions=(*found.conditions, CellCondition(column, tuple(kept), texts)))
+
+
+def _with_texts(found: _Limits, question: str, one: ParsedCondition, cells: TableCells) -> _Limits:
+    column = cells.columns[one.column]
+    meant = {
+        key: text for key, text in zip(column.keys, column.texts, strict=True) if text.strip() in one.values and key
+    }
+    if not meant or one.compared not in ("=", "not"):
+        raise Unsayable
+    if one.compared == "not":
+        return _with_keys(found, one.column, cells, False, lambda key: key in meant or key == "")
+    ordered = sorted(meant, key=lambda key: _place_in(question, key, meant))
+    condition = CellCondition(one.column, tuple(ordered), tuple(meant[key].strip() for key in ordered))
+    return replace(found, conditions=(*found.conditions, condition))
+
+
+def _place_in(question: str, key: str, others: Iterable[str]) -> int:
+    """Where the question says a name first, by a word that the others have not; behind all names where it says none."""
+    words = tokens_of(question)
+    shared = {word for other in others if other != key for word in other.split()}
+    places = [words.index(word) for word in key.split() if word in words and word not in shared]
+    return min(places, default=len(words))
+
+
+def _with_number(found: _Limits, one: ParsedCondition, cells: TableCells) -> _Limits:
+    said = [mention for mention in one.mentions if mention.values and not mention.month]
+    if one.compared == "between":
+        if len(said) != 2:
+            raise Unsayable
+        first, last = sorted(mention.values[0] for mention in said)
+        interval = CellInterval(one.column, first, last, f"{first}–{last}")
+        return replace(found, within=(*found.within, interval))
+    if one.compared == "=" and len(said) > 1:
+        keys = {key: text for key, text in zip(cells.columns[one.column].keys, cells.columns[one.column].texts, strict=True)
+                if any(key == str(value) for mention in said for value in mention.values)}  # fmt: skip
+        if len(keys) != len(said):
+            raise Unsayable
+        order = [str(value) for mention in said for value in mention.values]
+        ordered = sorted(keys, key=order.index)
+        condition = CellCondition(one.column, tuple(ordered), tuple(keys[key] for key in ordered))
+        return replace(found, conditions=(*found.conditions, condition))
+    if len(said) > 1 or one.compared not in _COMPARISONS or (not said and one.compared not in ("=", ">")):
+        raise Unsayable
+    bound = said[0].values[0] if said else Decimal()  # "without downtime", "with a waiting list"
+    if found.comparison is None:
+        return replace(found, comparison=_COMPARISONS[one.compared], bound=bound, compared=one.column)
+    if one.compared in (">", "<"):
+        raise Unsayable  # intervals hold their ends
+    least, most = (bound if one.compared in signs else None for signs in ((">=", "="), ("<=", "=")))
+    said_so = {">=": "≥", "<=": "≤", "=": "="}[one.compared]
+    return replace(found, within=(*found.within, CellInterval(one.column, least, most, f"{said_so} {bound}")))
+
+
+# --- dates ------------------------------------------------------------------------------------------------------------------
+
+
+def _with_interval(
+    found: _Limits, one: ParsedCondition, days: tuple[datetime.date | None, datetime.date | None]
+) -> _Limits:
+    first, last = days
+    if first is not None and last is not None:
+        said = first.isoformat() if first == last else f"{first.isoformat()} – {last.isoformat()}"
+    else:
+        said = f"≥ {first.isoformat()}" if first is not None else f"≤ {last.isoformat() if last else ''}"
+    bounds = [None if day is None else Decimal(day.toordinal()) for day in days]
+    return replace(found, within=(*found.within, CellInterval(one.column, bounds[0], bounds[1], said)))
+
+
+_DAY: Final = datetime.timedelta(days=1)
+
+
+def _period(
+    one: ParsedCondition, dates: Iterable[datetime.date | None]
+) -> tuple[datetime.date | None, datetime.date | None]:
+    """First and last day of what a condition says of a column with these dates; None: open."""
+    spans = _spans(one.mentions, sorted({day for day in dates if day is not None}))
+    if one.compared == "between" or (one.compared == "=" and len(spans) == 2):
+        if len(spans) != 2:
+            raise Unsayable
+        return min(spans)[0], max(spans)[1]
+    if len(spans) != 1:
+        raise Unsayable
+    [(first, last)] = spans
+    match one.compared:
+        case "=":
+            return first, last
+        case "<":
+            return None, first - _DAY
+        case "<=":
+            return None, last
+        case ">":
+            return last + _DAY, None
+        case ">=":
+            return first, None
+    raise Unsayable
+
+
+def _spans(said: Sequence[Mention], dates: Sequence[datetime.date]) -> list[tuple[datetime.date, datetime.date]]:
+    """What the numbers and months of a condition are of dates. A year that is not said is that of the only dates there are
+    in such a month."""
+    if days := [mention.day for mention in said if mention.day is not None]:
+        if len(days) < len(said):
+            raise Unsayable
+        return [(day, day) for day in days]
+    months = [int(value) for mention in said if mention.month for value in mention.values]
+    numbers = [int(mention.values[0]) for mention in said if not mention.month and mention.values]
+    years = [number for number in numbers if _FIRST_YEAR <= number <= _LAST_YEAR]
+    in_month = [number for number in numbers if 0 < number <= 31]
+    if len(years) + len(in_month) != len(numbers) or len(years) > 2 or (not months and in_month):
+        raise Unsayable
+    if not months:
+        return [_whole(year) for year in years]
+    if not years:
+        years = sorted({day.year for day in dates if day.month in months} or {day.year for day in dates})
+    if len(years) != 1:
+        raise Unsayable
+    try:
+        if in_month:
+            if len(months) != 1:
+                raise Unsayable
+            return [(day, day) for day in (datetime.date(years[0], months[0], number) for number in in_month)]
+        return [_whole(years[0], month) for month in months]
+    except ValueError as error:
+        raise Unsayable from error
+
+
+def _whole(year: int, month: int | None = None) -> tuple[datetime.date, datetime.date]:
+    if month is None:
+        return datetime.date(year, 1, 1), datetime.date(year, 12, 31)
+    return datetime.date(year, month, 1), datetime.date(year, month, calendar.monthrange(year, month)[1])
+
+
+# --- what is computed -------------------------------------------------------------------------------------------------------
+
+
+def _made(parsed: ParsedQuestion, table: TableSketch, limits: _Limits, cells: TableCells) -> Computation:
+    made = Computation(
+        "count", conditions=limits.conditions, within=limits.within, comparison=limits.comparison, bound=limits.bound,
+        compared=limits.compared, other=limits.other,
+    )  # fmt: skip
+    if parsed.group is not None:
+        return _grouped(parsed, made)
+    match parsed.asked:
+        case "highest" | "lowest":
+            return replace(made, operation=parsed.asked, measure=parsed.measure, asked=_named(parsed))
+        case "top" | "bottom":
+            many = _many(parsed)
+            turned = parsed.asked == "bottom"
+            return replace(
+                made, operation="top", measure=parsed.measure, asked=_named(parsed), place=many, turned=turned
+            )
+        case "value" if parsed.measure is not None and limits.conditions and not table.numeric[parsed.measure]:
+            return replace(made, operation="listing", asked=parsed.measure)
+        case "sum" | "average" | "value":
+            if parsed.measure is None or not table.numeric[parsed.measure]:
+                raise Unsayable
+            if parsed.asked == "sum" and says_no_amount(table, parsed.measure):
+                raise Unsayable
+            if parsed.asked == "value" and not limits.conditions:
+                raise Unsayable
+            return replace(made, operation=parsed.asked, measure=parsed.measure)
+        case "count":
+            if not (made.conditions or made.within or made.comparison):
+                raise Unsayable  # of all rows: mostly a condition that was not understood
+            return made
+        case "count_distinct":
+            if parsed.named is None:
+                raise Unsayable
+            return replace(made, asked=parsed.named, grouped=True)
+        case "list":
+            return _listing(parsed, made)
+        case "share":
+            return _share(parsed, made)
+        case "difference" | "growth":
+            return _of_two(parsed, made, table, cells)
+    raise Unsayable
+
+
+def _named(parsed: ParsedQuestion) -> int | None:
+    return parsed.named
+
+
+def says_no_amount(table: TableSketch, at: int) -> bool:
+    """Whether numbers of a column are of no use added up: years, places, shares, ages."""
+    header = table.header[at]
+    words = header_words(header)
+    return (
+        table.yearly[at : at + 1] == (True,)
+        or "%" in f"{header}{table.units[at]}"
+        or bool(words & (RATIOS | RANKS | _AGES))
+    )
+
+
+_AGES: Final = frozenset(("age", "alter", "edad", "eta"))
+
+
+def _many(parsed: ParsedQuestion) -> int:
+    if parsed.many is None or not parsed.many.values or not 0 < parsed.many.values[0] <= MOST_LISTED:
+        raise Unsayable
+    return int(parsed.many.values[0])
+
+
+def _grouped(parsed: ParsedQuestion, made: Computation) -> Computation:
+    grouped = replace(made, grouped=True, asked=parsed.group)
+    match parsed.asked:
+        case "count":
+            return replace(grouped, each=True)
+        case "sum" | "average":
+            return replace(
+                grouped, operation=parsed.asked, measure=parsed.measure, averaged=parsed.asked == "average", each=True
+            )
+        case "highest" | "lowest" if parsed.aggregate != "none":
+            return replace(
+                grouped, operation=parsed.asked, measure=None if parsed.aggregate == "count" else parsed.measure,
+                averaged=parsed.aggregate == "average",
+            )  # fmt: skip
+    raise Unsayable
+
+
+def _listing(parsed: ParsedQuestion, made: Computation) -> Computation:
+    if not (made.conditions or made.within or made.comparison):
+        raise Unsayable
+    measure = made.compared if made.comparison is not None else made.within[0].position if made.within else None
+    return replace(made, operation="listing", asked=parsed.named, measure=measure)
+
+
+def _share(parsed: ParsedQuestion, made: Computation) -> Computation:
+    alone = len(made.conditions) == 1 and len(made.conditions[0].keys) == 1
+    if not alone or made.within or made.comparison is not None:
+        raise Unsayable
+    return replace(made, operation="share", measure=parsed.measure)
+
+
+def _of_two(parsed: ParsedQuestion, made: Computation, table: TableSketch, cells: TableCells) -> Computation:
+    """Of two rows, or of two columns of one row."""
+    assert parsed.asked in ("difference", "growth")
+    pairs = [one for one in made.conditions if len(one.keys) == 2]
+    if parsed.second is None and len(pairs) == 1 and parsed.measure is not None:
+        [pair] = pairs
+        turned = CellCondition(pair.position, pair.keys[::-1], pair.texts[::-1])
+        conditions = tuple(turned if one is pair else one for one in made.conditions)
+        names = (turned.texts[0], turned.texts[1])
+        return replace(
+            made, operation=parsed.asked, measure=parsed.measure, conditions=conditions, pair=names, totals=True,
+            apart=parsed.asked == "difference",
+        )  # fmt: skip
+    if parsed.second is None or parsed.measure is None or pairs or made.within or made.comparison is not None:
+        raise Unsayable
+    rows = rows_that(cells, made.conditions)
+    if len(rows) != 1:
+        raise Unsayable
+    label = cells.columns[0].texts[rows[0] - 1]
+    columns = (parsed.second, parsed.measure)
+    if not all(table.numeric[at] for at in columns):
+        raise Unsayable
+    return Computation(parsed.asked, row=rows[0], columns=columns, label=label)
+
+
+def rows_that(cells: TableCells, conditions: Sequence[CellCondition]) -> list[int]:
+    """Numbers, from 1, of the rows whose cells are called so."""
+    return [
+        row for row in range(1, len(cells.totals) + 1)
+        if all(cells.columns[one.position].keys[row - 1] in one.keys for one in conditions)
+    ]  # fmt: skip

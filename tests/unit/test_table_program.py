@@ -1,0 +1,207 @@
+"""From what was parsed of a question to the computation that is run: what is said in one statement, and what is none."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from cairn.domain.computation import CellCondition, CellInterval, Computation
+from cairn.domain.table import ColumnCells, TableAddress, TableCells, TableSketch
+from cairn.query.table_parse import ParsedCondition, ParsedQuestion
+from cairn.query.table_program import computation_of, kinds_of, names_table
+from cairn.query.table_view import mentions_in
+
+NAME, FIELD, SINCE, YIELD, LAST, PAID = range(6)
+D = datetime.date
+DAYS = [D(2024, 3, 5), D(2024, 5, 1), None]
+TABLE = TableSketch(
+    TableAddress(UUID(int=0), 0), "Allotments 2024", (), ("Plot", "Field", "Since", "Potatoes (kg)", "Last visit", "Paid"), 3,
+    ".", True, (False, False, True, True, False, False), (False, False, False, False, True, False),
+    (None, None, "", "", None, None), "plots.xlsx", "Plots", yearly=(False, False, True, False, False, False),
+    flags=(None, None, None, None, None, "yes"),
+)  # fmt: skip
+CELLS = TableCells(
+    (
+        ColumnCells(["A-7", "B-2", "C-1"], ["a 7", "b 2", "c 1"], [None] * 3),
+        ColumnCells(["Mill Field", "Mill Field", "Hill"], ["mill field", "mill field", "hill"], [None] * 3),
+        ColumnCells(["2019", "2020", "2021"], ["2019", "2020", "2021"], [None] * 3),
+        ColumnCells(["41.5", "30", "12"], ["41 5", "30", "12"], [None] * 3),
+        ColumnCells(["2024-03-05", "2024-05-01", ""], ["2024", "2024", ""], DAYS),
+        ColumnCells(["yes", "no", "yes"], ["yes", "no", "yes"], [None] * 3),
+    ),
+    [False] * 3,
+    [0, 10, 20],
+    [9, 19, 29],
+)
+
+
+def parsed(
+    question: str, asked: Any, *conditions: ParsedCondition, many: bool = False, **more: Any
+) -> Computation | None:
+    """`conditions` without mentions get all that the question has."""
+    said = tuple(mentions_in(question))
+    filled = tuple(
+        replace(one, mentions=said) if one.compared not in ("empty", "filled") else one for one in conditions
+    )
+    found = ParsedQuestion(
+        asked, more.get("measure"), more.get("named"), more.get("group"), more.get("aggregate", "none"), more.get("second"),
+        filled, said[0] if many else None, more.get("left", ()), 1.0,
+    )  # fmt: skip
+    return computation_of(question, found, TABLE, CELLS)
+
+
+def test_kinds_of_columns() -> None:
+    assert kinds_of(TABLE) == ("text", "text", "number", "number", "date", "flag")
+
+
+def test_the_best_of_rows_that_are_called_so() -> None:
+    condition = ParsedCondition(FIELD, "=", ("Mill Field",))
+    assert parsed("most spuds in mill field", "highest", condition, measure=YIELD, named=NAME) == Computation(
+        "highest", YIELD, conditions=(CellCondition(FIELD, ("mill field",), ("Mill Field",)),), asked=NAME
+    )
+    other = parsed("most spuds, not in mill field", "highest", replace(condition, compared="not"), measure=YIELD)
+    assert other is not None
+    assert other.conditions == (CellCondition(FIELD, ("hill",), ("Hill",)),)
+
+
+@pytest.mark.parametrize(
+    ("question", "compared", "comparison", "bound"),
+    [
+        ("above 20", ">", "more", 20),
+        ("20 or less", "<=", "at_most", 20),
+        ("without any", "=", "equal", 0),
+        ("with some", ">", "more", 0),
+    ],
+)
+def test_numbers_are_compared(question: str, compared: Any, comparison: str, bound: int) -> None:
+    made = parsed(question, "list", ParsedCondition(YIELD, compared), named=NAME)
+    assert made == Computation(
+        "listing", YIELD, asked=NAME, comparison=comparison, bound=Decimal(bound), compared=YIELD
+    )  # type: ignore[arg-type]
+
+
+def test_all_rows_are_not_counted_nor_years_added() -> None:
+    assert parsed("how many plots", "count") is None, "mostly a condition that was not understood"
+    assert parsed("total of years", "sum", measure=SINCE) is None
+    assert parsed("total of potatoes", "sum", measure=YIELD) == Computation("sum", YIELD)
+
+
+def test_one_cell_of_words_is_listed_and_one_number_told() -> None:
+    one = ParsedCondition(NAME, "=", ("B-2",))
+    listed = parsed("where is B-2", "value", one, measure=FIELD)
+    assert listed is not None
+    assert (listed.operation, listed.asked) == ("listing", FIELD)
+    told = parsed("what did B-2 yield", "value", one, measure=YIELD)
+    assert told is not None
+    assert (told.operation, told.measure) == ("value", YIELD)
+
+
+def test_a_table_is_named_by_the_words_of_its_title_and_file() -> None:
+    asked = ("the best allotment", "which plots have most potatoes", "who is best")
+    assert [names_table(text, TABLE) for text in asked] == [1, 2, 0]
+
+
+def test_what_is_compared_with_no_number_or_with_two_is_none() -> None:
+    assert parsed("less", "list", ParsedCondition(YIELD, "<"), named=NAME) is None
+    assert parsed("above 20 or 30", "list", ParsedCondition(YIELD, ">"), named=NAME) is None
+    assert parsed("between 20", "count", ParsedCondition(YIELD, "between")) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "compared", "first", "last"),
+    [
+        ("in March", "=", D(2024, 3, 1), D(2024, 3, 31)),
+        ("after 5 March 2024", ">", D(2024, 3, 6), None),
+        ("before May 2024", "<", None, D(2024, 4, 30)),
+        ("since 2024-04-01", ">=", D(2024, 4, 1), None),
+        ("until May", "<=", None, D(2024, 5, 31)),
+        ("in 2024", "=", D(2024, 1, 1), D(2024, 12, 31)),
+        ("from March to May 2024", "between", D(2024, 3, 1), D(2024, 5, 31)),
+    ],
+)
+def test_dates_are_days_of_the_years_that_the_column_has(
+    question: str, compared: Any, first: D | None, last: D | None
+) -> None:
+    made = parsed(question, "count", ParsedCondition(LAST, compared))
+    assert made is not None
+    [interval] = made.within
+    bounds = [None if day is None else Decimal(day.toordinal()) for day in (first, last)]
+    assert (interval.position, interval.first, interval.last) == (LAST, *bounds)
+
+
+def test_empty_cells_and_flags_are_cells_by_their_keys() -> None:
+    empty = parsed("no visit yet", "list", ParsedCondition(LAST, "empty"), named=NAME)
+    filled = parsed("were visited", "list", ParsedCondition(LAST, "filled"), named=NAME)
+    unpaid = parsed("who has not paid", "list", ParsedCondition(PAID, "not"), named=NAME)
+    keys = [one and one.conditions[0].keys for one in (empty, filled, unpaid)]
+    assert keys == [("",), ("2024",), ("no",)]
+
+
+def test_a_number_that_limits_nothing_must_be_of_what_the_table_is_called() -> None:
+    for said, known in (
+        ("2024", True),
+        ("2023", False),
+        ("one", True),
+        ("the 3", True),
+        ("the 17", False),
+        ("in May", False),
+    ):
+        made = parsed(f"most spuds {said}", "highest", measure=YIELD, left=tuple(mentions_in(said)))
+        assert (made is not None) == known, said
+
+
+def test_two_rows_are_compared_in_the_order_in_which_they_are_said() -> None:
+    pair = ParsedCondition(NAME, "=", ("A-7", "B-2"))
+    made = parsed("how much more has B-2 than A-7", "difference", pair, measure=YIELD)
+    assert made is not None
+    assert (made.pair, made.conditions[0].keys, made.apart) == (("A-7", "B-2"), ("a 7", "b 2"), True)
+
+
+def test_two_columns_are_those_of_one_row() -> None:
+    one = ParsedCondition(NAME, "=", ("B-2",))
+    made = parsed("by how much", "growth", one, measure=YIELD, second=SINCE)
+    assert made == Computation("growth", row=2, columns=(SINCE, YIELD), label="B-2")
+    assert parsed("by how much", "growth", measure=YIELD, second=SINCE) is None, "of three rows"
+
+
+def test_groups() -> None:
+    each = parsed("average for each field", "average", measure=YIELD, group=FIELD)
+    assert each == Computation("average", YIELD, asked=FIELD, grouped=True, averaged=True, each=True)
+    counted = parsed("how many in each field", "count", group=FIELD)
+    assert counted == Computation("count", asked=FIELD, grouped=True, each=True)
+    best = parsed("field with most plots", "highest", group=FIELD, aggregate="count")
+    assert best == Computation("highest", asked=FIELD, grouped=True)
+    assert parsed("best field", "highest", group=FIELD, measure=YIELD) is None, "by what, is not said"
+
+
+def test_how_many_of_the_best() -> None:
+    made = parsed("3 worst plots", "bottom", many=True, measure=YIELD, named=NAME)
+    assert made == Computation("top", YIELD, asked=NAME, place=3, turned=True)
+    assert parsed("the 300 best", "top", many=True, measure=YIELD) is None
+    assert parsed("the best", "top", measure=YIELD) is None
+
+
+def test_shares_are_of_one_thing() -> None:
+    hill = ParsedCondition(FIELD, "=", ("Hill",))
+    made = parsed("share of the hill", "share", hill, measure=YIELD)
+    assert made is not None
+    assert made.target == CellCondition(FIELD, ("hill",), ("Hill",))
+    assert parsed("share of old ones", "share", ParsedCondition(SINCE, "<"), measure=YIELD) is None
+
+
+@pytest.mark.parametrize("asked", ["list", "share", "count_distinct", "ratio", "value", "sum"])
+def test_what_lacks_a_part_is_no_computation(asked: Any) -> None:
+    assert parsed("any", asked) is None
+
+
+def test_two_intervals_beside_a_comparison_are_the_most() -> None:
+    made = parsed("at least 20", "count", ParsedCondition(YIELD, ">="), ParsedCondition(SINCE, ">="))
+    assert made is not None
+    assert made.within == (CellInterval(SINCE, Decimal(20), None, "≥ 20"),)
+    many = [ParsedCondition(at, ">=") for at in (YIELD, SINCE, SINCE, SINCE)]
+    assert parsed("at least 20", "count", *many) is None

@@ -1,0 +1,78 @@
+"""What the table parser reads of a question and of a table: numbers, months and days, and the cells that are shown."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+
+import pytest
+
+from cairn.query.table_view import FEW, MOST_SHOWN, OTHERS_SHOWN, closeness, mentions_in, view_of
+
+
+@pytest.mark.parametrize(
+    ("question", "values"),
+    [
+        ("above 2500 m", [("2500",)]),
+        ("more than 2,500 m", [("2500", "2.500")]),
+        ("mehr als 2.500,5 kg", [("2500.5",)]),
+        ("over 1,234,567", [("1234567",)]),
+        ("at least 0.5", [("0.5",)]),
+        ("deals of 40k or more", [("40000",)]),
+        ("40 kg or more", [("40",)]),
+        ("the three oldest", [("3",)]),
+        ("die drei ältesten", [("3",)]),
+        ("between 10 and 20", [("10",), ("20",)]),
+    ],
+)
+def test_numbers_are_read_in_each_way_they_may_be_meant(question: str, values: list[tuple[str, ...]]) -> None:
+    assert [one.values for one in mentions_in(question)] == [tuple(map(Decimal, one)) for one in values]
+
+
+def test_months_and_days_are_told_from_numbers() -> None:
+    [march, year, day] = mentions_in("from March 2024 to 2024-05-31")
+    assert (march.month, march.values, year.month, year.values) == (True, (3,), False, (2024,))
+    assert day.day == datetime.date(2024, 5, 31)
+    assert mentions_in("01.03.2025")[0].day == datetime.date(2025, 3, 1)
+    assert not mentions_in("may I see all of them"), "a month needs a capital where it is a word of another kind"
+    assert mentions_in("in May")[0].values == (5,)
+
+
+def test_mentions_stand_where_they_are_said() -> None:
+    question = "the 3 cheapest under 40"
+    assert [question[one.start : one.end] for one in mentions_in(question)] == ["3", "40"]
+
+
+def test_cells_that_the_question_may_name_are_shown_first() -> None:
+    cells = ["owner", "stray", "owner", "transfer"]
+    assert view_of("came in as strays", "Dogs", ["origin"], ["text"], [cells]).columns[0].values == (
+        "stray",
+        "owner",
+        "transfer",
+    )
+    names = [f"name {chr(97 + at)}" for at in range(FEW)] + ["Hector"]
+    shown = view_of("what about Hector", "", ["name"], ["text"], [names]).columns[0].values
+    assert shown[0] == "Hector"
+    assert len(shown) == 1 + OTHERS_SHOWN
+    few = [f"kind {at}" for at in range(FEW)]
+    assert len(view_of("any", "", ["kind"], ["text"], [few]).columns[0].values) == MOST_SHOWN
+
+
+def test_of_numbers_two_are_shown_and_nothing_of_empty_cells() -> None:
+    view = view_of("any", "", ["kg", "note"], ["number", "text"], [["1", "2", "3"], ["", " ", ""]])
+    assert [one.values for one in view.columns] == [("1", "2"), ()]
+
+
+@pytest.mark.parametrize(
+    ("question", "cell", "share"),
+    [
+        (["strays"], "stray", 1.0),
+        (["old", "town"], "Old Town", 1.0),
+        (["town"], "Old Town", 4 / 7),
+        (["star"], "stray", 0.0),
+        (["2024"], "2023", 0.0),
+        (["mur"], "Murmeln", 0.0),
+    ],
+)
+def test_closeness_is_the_share_of_a_cell_that_is_said(question: list[str], cell: str, share: float) -> None:
+    assert closeness(question, cell) == pytest.approx(share)
