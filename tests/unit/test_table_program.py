@@ -134,6 +134,23 @@ def test_dates_are_days_of_the_years_that_the_column_has(
     assert (interval.position, interval.first, interval.last) == (LAST, *bounds)
 
 
+@pytest.mark.parametrize(
+    ("question", "known"),
+    [
+        ("after 1499", False), ("after 1500", True), ("after 2100", True), ("after 2101", False), ("after 31 May", True),
+        ("after 32 May", False), ("after 30 February 2024", False), ("after March or May or 2024", False),
+    ],
+)  # fmt: skip
+def test_what_is_no_date_is_none(question: str, known: bool) -> None:
+    assert (parsed(question, "count", ParsedCondition(LAST, ">")) is not None) == known
+
+
+def test_columns_of_words_that_a_statement_can_limit() -> None:
+    names = [ParsedCondition(NAME, "=", ("A-7",)), ParsedCondition(FIELD, "=", ("Hill",)), ParsedCondition(PAID, "=")]
+    assert parsed("any", "count", *names) is not None
+    assert parsed("any", "count", *names, ParsedCondition(LAST, "empty")) is None
+
+
 def test_empty_cells_and_flags_are_cells_by_their_keys() -> None:
     empty = parsed("no visit yet", "list", ParsedCondition(LAST, "empty"), named=NAME)
     filled = parsed("were visited", "list", ParsedCondition(LAST, "filled"), named=NAME)

@@ -18,6 +18,8 @@ from cairn.query.table_view import FEW, MOST_SHOWN, OTHERS_SHOWN, closeness, men
         ("mehr als 2.500,5 kg", [("2500.5",)]),
         ("over 1,234,567", [("1234567",)]),
         ("at least 0.5", [("0.5",)]),
+        ("above 2,50", [("2.50",)]),
+        ("above 1234,567", [("1234.567",)]),
         ("deals of 40k or more", [("40000",)]),
         ("40 kg or more", [("40",)]),
         ("the three oldest", [("3",)]),
@@ -36,6 +38,8 @@ def test_months_and_days_are_told_from_numbers() -> None:
     assert mentions_in("01.03.2025")[0].day == datetime.date(2025, 3, 1)
     assert not mentions_in("may I see all of them"), "a month needs a capital where it is a word of another kind"
     assert mentions_in("in May")[0].values == (5,)
+    assert mentions_in("in june")[0].month
+    assert not mentions_in("im mai")
 
 
 def test_mentions_stand_where_they_are_said() -> None:
@@ -54,6 +58,7 @@ def test_cells_that_the_question_may_name_are_shown_first() -> None:
     shown = view_of("what about Hector", "", ["name"], ["text"], [names]).columns[0].values
     assert shown[0] == "Hector"
     assert len(shown) == 1 + OTHERS_SHOWN
+    assert (MOST_SHOWN, FEW, OTHERS_SHOWN) == (8, 12, 4), "as the parser was trained"
     few = [f"kind {at}" for at in range(FEW)]
     assert len(view_of("any", "", ["kind"], ["text"], [few]).columns[0].values) == MOST_SHOWN
 
@@ -72,6 +77,9 @@ def test_of_numbers_two_are_shown_and_nothing_of_empty_cells() -> None:
         (["star"], "stray", 0.0),
         (["2024"], "2023", 0.0),
         (["mur"], "Murmeln", 0.0),
+        (["strange"], "strays", 0.0),
+        (["tree"], "trees", 1.0),
+        (["tea"], "teas", 0.0),
     ],
 )
 def test_closeness_is_the_share_of_a_cell_that_is_said(question: list[str], cell: str, share: float) -> None:

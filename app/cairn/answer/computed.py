@@ -27,7 +27,7 @@ from cairn.language.title_scale import scale_in_title, unit_at_end
 CONFIDENCE: Final = 0.95  # measured: tests/unit/test_edges_quotation.py
 """Probability that such an answer is right: the lower end of the 95 % interval of what was measured
 (docs/adr/0159-what-many-asked-of-tables.md)."""
-SHOWN_ONLY: Final = 0.35
+SHOWN_ONLY: Final = 0.35  # bound: tests/unit/test_table_certainty.py
 """Of a table that is only shown: that it is not sure is all that is known of it."""
 SHOWN: Final = 5  # bound: tests/unit/test_edges_quotation.py
 """Cells that an answer names which is not a list."""

@@ -27,10 +27,10 @@ _YES: Final = frozenset(
     ["yes", "y", "true", "x", "ja", "j", "wahr", "oui", "o", "vrai", "si", "s", "verdadero", "vero"]
 )
 _COMPARISONS: Final[dict[str, Comparison]] = {">": "more", ">=": "at_least", "<": "less", "<=": "at_most", "=": "equal"}
-_MOST_CONDITIONS: Final = 3
+_MOST_CONDITIONS: Final = 3  # bound: tests/unit/test_table_program.py
 """Columns of words, and intervals, that the statement can limit (sql/queries/tables.sql)."""
-_MOST_INTERVALS: Final = 2
-_FIRST_YEAR, _LAST_YEAR = 1500, 2100
+_MOST_INTERVALS: Final = 2  # bound: tests/unit/test_table_program.py
+_FIRST_YEAR, _LAST_YEAR = 1500, 2100  # bound: tests/unit/test_table_program.py
 
 
 class Unsayable(Exception):
@@ -204,7 +204,7 @@ def _with_interval(
     return replace(found, within=(*found.within, CellInterval(one.column, bounds[0], bounds[1], said)))
 
 
-_DAY: Final = datetime.timedelta(days=1)
+_DAY: Final = datetime.timedelta(days=1)  # bound: tests/unit/test_table_program.py
 
 
 def _period(
@@ -243,7 +243,7 @@ def _spans(said: Sequence[Mention], dates: Sequence[datetime.date]) -> list[tupl
     months = [int(value) for mention in said if mention.month for value in mention.values]
     numbers = [int(mention.values[0]) for mention in said if not mention.month and mention.values]
     years = [number for number in numbers if _FIRST_YEAR <= number <= _LAST_YEAR]
-    in_month = [number for number in numbers if 0 < number <= 31]
+    in_month = [number for number in numbers if 0 < number <= 31]  # bound: tests/unit/test_table_program.py
     if len(years) + len(in_month) != len(numbers) or len(years) > 2 or (not months and in_month):
         raise Unsayable
     if not months:

@@ -15,14 +15,18 @@ from cairn.language.dates import months_in
 from cairn.language.text import fold
 from cairn.query.table_words import SPELLED
 
-MOST_SHOWN: Final = 8
+MOST_SHOWN: Final = 8  # bound: tests/unit/test_table_view.py
 """Different cells of a column of words that are shown."""
-FEW: Final = 12
-OTHERS_SHOWN: Final = 4
+FEW: Final = 12  # bound: tests/unit/test_table_view.py
+OTHERS_SHOWN: Final = 4  # bound: tests/unit/test_table_view.py
 """Of a column with more than FEW different cells: those that the question may name, and so many of the others."""
-SHOWN_NUMBERS: Final = 2
-COMMON_START: Final = 4
+SHOWN_NUMBERS: Final = 2  # bound: tests/unit/test_table_view.py
+COMMON_START: Final = 4  # bound: tests/unit/test_table_view.py
 """Letters at the beginning that make a word of the question one of a cell in another form: "strays", "stray"."""
+
+
+SHORTEST_MONTH: Final = 3  # bound: tests/unit/test_table_view.py
+"""Letters of a month that counts only with a capital: "may", "mar"."""
 
 
 def mentions_in(question: str) -> list[Mention]:
@@ -37,7 +41,7 @@ def mentions_in(question: str) -> list[Mention]:
             found.append(Mention(*word.span(), tuple(one * thousands for one in _readings(text))))
         elif (folded := fold(text)) in SPELLED:
             found.append(Mention(*word.span(), (Decimal(SPELLED[folded]),)))
-        elif (months := months_in([folded])) and (len(text) > 3 or text[0].isupper()):
+        elif (months := months_in([folded])) and (len(text) > SHORTEST_MONTH or text[0].isupper()):
             found.append(Mention(*word.span(), tuple(map(Decimal, months)), month=True))
     return found
 
@@ -57,7 +61,8 @@ def _readings(digits: str) -> Iterable[Decimal]:
         return [decimal]
     if len(marks) > 1:
         return [Decimal(plain)]
-    return [Decimal(plain), decimal] if len(tail) == 3 and len(head) <= 3 else [decimal]
+    thousands = len(tail) == 3 and len(head) <= 3  # bound: tests/unit/test_table_view.py
+    return [Decimal(plain), decimal] if thousands else [decimal]
 
 
 def view_of(

@@ -35,7 +35,7 @@ def probably_right(certainty: float) -> float:
     return min(1 / (1 + math.exp(-(RIGHT_AT_EVEN + RIGHT_BY_ODDS * odds))), MOST_RIGHT)
 
 
-RIGHT_AT_EVEN, RIGHT_BY_ODDS = 0.668, 0.804  # fitted: tests/unit/test_table_certainty.py
+RIGHT_AT_EVEN, RIGHT_BY_ODDS = 0.668, 0.804  # measured: tests/unit/test_table_certainty.py
 MOST_RIGHT: Final = 0.92  # bound: tests/unit/test_table_certainty.py
 
 
