@@ -13,8 +13,8 @@ import pytest
 from cairn.domain.computation import CellCondition, CellInterval, Computation
 from cairn.domain.table import ColumnCells, TableAddress, TableCells, TableSketch
 from cairn.query.table_parse import ParsedCondition, ParsedQuestion
-from cairn.query.table_program import computation_of, kinds_of, names_table
-from cairn.query.table_view import mentions_in
+from cairn.query.table_program import MOST_TOLD, computation_of, kinds_of, names_table
+from cairn.query.table_view import mentions_in, view_of
 
 NAME, FIELD, SINCE, YIELD, LAST, PAID = range(6)
 D = datetime.date
@@ -30,7 +30,7 @@ CELLS = TableCells(
         ColumnCells(["A-7", "B-2", "C-1"], ["a 7", "b 2", "c 1"], [None] * 3),
         ColumnCells(["Mill Field", "Mill Field", "Hill"], ["mill field", "mill field", "hill"], [None] * 3),
         ColumnCells(["2019", "2020", "2021"], ["2019", "2020", "2021"], [None] * 3),
-        ColumnCells(["41.5", "30", "12"], ["41 5", "30", "12"], [None] * 3),
+        ColumnCells(["41.5", "30", "12"], ["", "", ""], [None] * 3),
         ColumnCells(["2024-03-05", "2024-05-01", ""], ["2024", "2024", ""], DAYS),
         ColumnCells(["yes", "no", "yes"], ["yes", "no", "yes"], [None] * 3),
     ),
@@ -52,7 +52,8 @@ def parsed(
         asked, more.get("measure"), more.get("named"), more.get("group"), more.get("aggregate", "none"), more.get("second"),
         filled, said[0] if many else None, more.get("left", ()), 1.0,
     )  # fmt: skip
-    return computation_of(question, found, TABLE, CELLS)
+    view = view_of(question, TABLE.title, TABLE.header, kinds_of(TABLE), [one.texts for one in CELLS.columns])
+    return computation_of(question, found, TABLE, CELLS, view)
 
 
 def test_kinds_of_columns() -> None:
@@ -222,3 +223,97 @@ def test_two_intervals_beside_a_comparison_are_the_most() -> None:
     assert made.within == (CellInterval(SINCE, Decimal(20), None, "≥ 20"),)
     many = [ParsedCondition(at, ">=") for at in (YIELD, SINCE, SINCE, SINCE)]
     assert parsed("at least 20", "count", *many) is None
+
+
+# --- what was read and not understood ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "plot with the second most potatoes", "who has the 2nd most", "le 2e plus grand", "most spuds but for A-7",
+        "most except Hill", "am meisten außer Hill", "most spuds on the hill", "most spuds on 3 plots over 20", "above 2 million",
+    ],
+)  # fmt: skip
+def test_what_nothing_says_makes_no_computation(question: str) -> None:
+    left = tuple(mentions_in(question))
+    assert parsed(question, "highest", measure=YIELD, named=NAME, left=left) is None
+
+
+def test_a_year_and_another_are_not_those_between() -> None:
+    assert parsed("in 2019 and 2021", "count", ParsedCondition(LAST, "=")) is None
+    assert parsed("in March and April 2024", "count", ParsedCondition(LAST, "=")) is not None
+
+
+def test_a_thousand_is_one_where_the_table_writes_decimals_otherwise() -> None:
+    made = parsed("above 2,500", "count", ParsedCondition(YIELD, ">"))
+    assert made is not None
+    assert made.bound == 2500
+    assert parsed("above 2.500", "count", ParsedCondition(YIELD, ">")) is None, (
+        "with a table of points, it may be two and a half"
+    )
+
+
+def test_cells_without_a_key_are_neither_empty_nor_others() -> None:
+    assert parsed("without a yield", "count", ParsedCondition(YIELD, "empty")) is None
+    odd = replace(
+        CELLS,
+        columns=(
+            *CELLS.columns[:FIELD],
+            ColumnCells(["A+", "A-", "B"], ["a", "a", "b"], [None] * 3),
+            *CELLS.columns[FIELD + 1 :],
+        ),
+    )
+    found = ParsedQuestion(
+        "count", None, None, None, "none", None, (ParsedCondition(FIELD, "=", ("A-",)),), None, (), 1.0
+    )
+    view = view_of("count A-", "", TABLE.header, kinds_of(TABLE), [one.texts for one in odd.columns])
+    assert computation_of("count A-", found, TABLE, odd, view) is None
+    other = replace(found, conditions=(ParsedCondition(FIELD, "=", ("B",)),))
+    assert computation_of("count B", other, TABLE, odd, view) is not None
+
+
+def test_cells_that_were_not_shown_may_be_meant_as_well() -> None:
+    streets = [f"{at} Mill Road, Hill" for at in range(30)]
+    many = TableCells(
+        tuple(ColumnCells(texts, [text.lower().replace(",", "") for text in texts], [None] * 30) for texts in (streets,) * 6),
+        [False] * 30, [0] * 30, [1] * 30,
+    )  # fmt: skip
+    view = view_of("how many in mill road", "", TABLE.header, ("text",) * 6, [streets] * 6)
+    found = ParsedQuestion(
+        "count",
+        None,
+        None,
+        None,
+        "none",
+        None,
+        (ParsedCondition(FIELD, "=", view.columns[FIELD].values),),
+        None,
+        (),
+        1.0,
+    )
+    assert computation_of("how many in mill road", found, TABLE, many, view) is None
+
+
+def test_years_grow_the_other_way_round() -> None:
+    pair = ParsedCondition(NAME, "=", ("A-7", "B-2"))
+    assert parsed("how much percent more has A-7 than B-2", "growth", pair, measure=YIELD) is not None
+    years = ParsedCondition(SINCE, "=")
+    assert parsed("by how much percent from 2019 to 2020", "growth", years, measure=YIELD) is None
+
+
+def test_days_and_years_are_not_added_by_group() -> None:
+    assert parsed("sum by field", "sum", measure=YIELD, group=FIELD) is not None
+    assert parsed("sum by field", "sum", measure=SINCE, group=FIELD) is None
+    assert parsed("sum by field", "average", measure=LAST, group=FIELD) is None
+
+
+def test_a_condition_that_leaves_few_out_names_some_of_the_cells() -> None:
+    names = [f"n{at}" for at in range(9)]
+    held = TableCells(tuple(ColumnCells(names, names, [None] * 9) for _ in range(6)), [False] * 9, [0] * 9, [1] * 9)
+    found = ParsedQuestion("count", None, None, None, "none", None, (ParsedCondition(NAME, "filled"),), None, (), 1.0)
+    made = computation_of(
+        "filled", found, TABLE, held, view_of("filled", "", TABLE.header, kinds_of(TABLE), [names] * 6)
+    )
+    assert made is not None
+    assert (len(made.conditions[0].keys), len(made.conditions[0].texts)) == (9, MOST_TOLD)

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from cairn.query.table_view import FEW, MOST_SHOWN, OTHERS_SHOWN, closeness, mentions_in, view_of
+from cairn.query.table_view import FEW, LONGEST_CELL, MOST_SHOWN, OTHERS_SHOWN, closeness, mentions_in, view_of
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,15 @@ from cairn.query.table_view import FEW, MOST_SHOWN, OTHERS_SHOWN, closeness, men
         ("the three oldest", [("3",)]),
         ("die drei ältesten", [("3",)]),
         ("between 10 and 20", [("10",), ("20",)]),
+        ("below 0.125", [("0.125",)]),
+        ("über 1 500 kg", [("1500",)]),
+        ("50k/year, 10K-20K", [("50000",), ("10000",), ("20000",)]),
+        ("it's 1'500", [("1500",)]),
+        ("2 m long", [("2",)]),
+        ("2023¹ or ③", [("2023",)]),
+        ("above -5", [()]),
+        ("more than 2 million, 5 Mio or 3 milliards", [(), (), ()]),
+        ("1,2,3", [()]),
     ],
 )
 def test_numbers_are_read_in_each_way_they_may_be_meant(question: str, values: list[tuple[str, ...]]) -> None:
@@ -36,6 +45,9 @@ def test_months_and_days_are_told_from_numbers() -> None:
     assert (march.month, march.values, year.month, year.values) == (True, (3,), False, (2024,))
     assert day.day == datetime.date(2024, 5, 31)
     assert mentions_in("01.03.2025")[0].day == datetime.date(2025, 3, 1)
+    assert [(one.day, one.values) for one in mentions_in("3/4/2024 or 1.6.24")] == [(None, ())] * 2, (
+        "may be several days"
+    )
     assert not mentions_in("may I see all of them"), "a month needs a capital where it is a word of another kind"
     assert mentions_in("in May")[0].values == (5,)
     assert mentions_in("in june")[0].month
@@ -80,6 +92,8 @@ def test_of_numbers_two_are_shown_and_nothing_of_empty_cells() -> None:
         (["strange"], "strays", 0.0),
         (["tree"], "trees", 1.0),
         (["tea"], "teas", 0.0),
+        (["end"], "a" * LONGEST_CELL + " end", 0.0),
+        (["end"], "a" * (LONGEST_CELL - 4) + " end", 3 / (LONGEST_CELL - 1)),
     ],
 )
 def test_closeness_is_the_share_of_a_cell_that_is_said(question: list[str], cell: str, share: float) -> None:

@@ -31,13 +31,15 @@ class TableView:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A number, a month or a day that the question says: where, and what it may be read as ("2.500" is 2500 or 2.5)."""
+    """A number, a month or a day that the question says: where, and what it may be read as: "2.500", with `mark` ".", as 2500 or
+    2.5. No values: it cannot be read."""
 
     start: int
     end: int
     values: tuple[Decimal, ...]
     month: bool = False
     day: datetime.date | None = None
+    mark: str = ""
 
 
 # --- what is decided ------------------------------------------------------------------------------------------------------------

@@ -41,8 +41,8 @@ class ParsedCondition:
 
 @dataclass(frozen=True, slots=True)
 class ParsedQuestion:
-    """`left`: numbers and months of the question that limit nothing. `certainty`: probability of all that was decided, as if each
-    decision were independent of the others."""
+    """`left`: numbers and months of the question that limit nothing and say no number of rows. `certainty`: probability of all
+    that was decided, as if each decision were independent of the others."""
 
     asked: Asked
     measure: int | None
@@ -99,11 +99,21 @@ def parse(scores: ParserScores, view: TableView, mentions: Sequence[Mention]) ->
         said = tuple(mention for mention, limit in zip(mentions, limits, strict=True) if limit == at)
         conditions.append(ParsedCondition(at, one, tuple(values), said, second if one.startswith("col") else None))
     many = [mention for mention, limit in zip(mentions, limits, strict=True) if limit == columns]
-    left = [mention for mention, limit in zip(mentions, limits, strict=True) if limit == columns + 1]
+    counts = asked in ("top", "bottom") and len(many) == 1
+    used = {mention for one in conditions for mention in one.mentions} | {*(many if counts else ())}
+    left = tuple(mention for mention in mentions if mention not in used)
     return ParsedQuestion(
-        asked, measure, named, group, aggregate, second, tuple(conditions), many[0] if len(many) == 1 else None,
-        tuple(left), math.exp(log),
-    )  # fmt: skip
+        asked,
+        measure,
+        named,
+        group,
+        aggregate,
+        second,
+        tuple(conditions),
+        many[0] if counts else None,
+        left,
+        math.exp(log),
+    )
 
 
 def _column(choice: int, columns: int) -> int | None:

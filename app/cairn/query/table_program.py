@@ -16,12 +16,13 @@ from typing import Final
 
 from cairn.domain.computation import MOST_LISTED, CellCondition, CellInterval, Comparison, Computation
 from cairn.domain.table import TableCells, TableSketch
-from cairn.domain.table_parsing import Kind, Mention
-from cairn.language.cells import tokens_of
+from cairn.domain.table_parsing import Kind, Mention, TableView
+from cairn.language.cells import is_year, tokens_of
 from cairn.language.dates import months_in
 from cairn.language.tokens import ALL_STOP_WORDS, same_word
 from cairn.query.table_parse import ParsedCondition, ParsedQuestion
-from cairn.query.table_words import RANKS, RATIOS, header_words
+from cairn.query.table_view import closeness
+from cairn.query.table_words import ORDINALS, RANKS, RATIOS, header_words
 
 _YES: Final = frozenset(
     ["yes", "y", "true", "x", "ja", "j", "wahr", "oui", "o", "vrai", "si", "s", "verdadero", "vero"]
@@ -55,37 +56,69 @@ def title_of(table: TableSketch) -> str:
 
 def names_table(question: str, table: TableSketch) -> int:
     """How many words of the question the title, the headings, the document and the header of a table have, in any inflection."""
-    names = {
-        word
-        for text in (table.title, *table.headings, table.document_title, table.external_id, *table.header)
-        for word in tokens_of(text)
-    }
+    names = {word for text in (*_names(table), *table.header) for word in tokens_of(text)}
     said = {word for word in tokens_of(question) if word.isalpha() and word not in ALL_STOP_WORDS}
     return sum(any(word == name or same_word(word, name) for name in names) for word in said)
 
 
-def computation_of(question: str, parsed: ParsedQuestion, table: TableSketch, cells: TableCells) -> Computation | None:
-    """None where it cannot be said in one statement, or numbers of the question are left over."""
+def computation_of(
+    question: str, parsed: ParsedQuestion, table: TableSketch, cells: TableCells, view: TableView
+) -> Computation | None:
+    """None where it cannot be said in one statement, or something of the question is left over. `view`: what was parsed."""
     try:
-        _check_left(parsed, table)
-        limits = _limits(question, parsed, table, cells)
+        _check_words(question, parsed, table, cells)
+        _check_left(question, parsed, table)
+        limits = _limits(question, parsed, table, cells, view)
         return _made(parsed, table, limits, cells)
     except Unsayable:
         return None
 
 
-def _check_left(parsed: ParsedQuestion, table: TableSketch) -> None:
-    """A number that limits nothing must stand in what the table is called by ("sales in 2024"), or in a name that is meant
-    ("H1"), or be how many rows there are; a month in one of its names. Raises Unsayable."""
-    names = (table.title, *table.headings, table.document_title, table.external_id, *table.header)
+def _check_words(question: str, parsed: ParsedQuestion, table: TableSketch, cells: TableCells) -> None:
+    """The parser knows no ranks, leaves nothing out unless it says so, and may miss a condition: a word that cells of a column of
+    words have, and neither a condition nor what the table is called by, limits rows in a way that was not understood."""
+    words = [word for word in tokens_of(question) if word not in ALL_STOP_WORDS]
+    said = {*words}
+    if any(ORDINALS.get(word, 1) > 1 or _RANK.fullmatch(word) for word in words):
+        raise Unsayable
+    if {*tokens_of(question)} & _EXCLUDING and not any(one.compared in ("not", "empty") for one in parsed.conditions):
+        raise Unsayable
+    known = {word for text in (*_names(table), *table.header) for word in tokens_of(text)}
+    known |= {word for one in parsed.conditions for value in one.values for word in tokens_of(value)}
+    for kind, column in zip(kinds_of(table), cells.columns, strict=True):
+        held = {word for key in {*column.keys} for word in key.split()} if kind == "text" else set()
+        for word in said & held:
+            if word.isalpha() and len(word) > 1 and not any(word == one or same_word(word, one) for one in known):
+                raise Unsayable
+
+
+_RANK: Final = re.compile(r"(?:[2-9]|[1-9]\d+)(?:st|nd|rd|th|e|eme|te|ter|tes|ten|a|o)")
+_EXCLUDING: Final = frozenset(
+    (
+        "but", "except", "excluding", "excepting", "besides", "apart", "ausser", "ausgenommen", "abgesehen", "sauf", "hors",
+        "excepte", "hormis", "excepto", "salvo", "tranne", "eccetto", "escluso", "esclusi",
+    )
+)  # fmt: skip
+
+
+def _names(table: TableSketch) -> tuple[str, ...]:
+    return (table.title, *table.headings, table.document_title, table.external_id)
+
+
+def _check_left(question: str, parsed: ParsedQuestion, table: TableSketch) -> None:
+    """A number that limits nothing must stand in what the table or a column that is used is called by ("sales in 2024"), or in a
+    name that is meant ("H1"), be how many rows there are, or a one in words; a month in one of these names. Raises Unsayable."""
+    used = {parsed.measure, parsed.named, parsed.group, parsed.second, *(one.column for one in parsed.conditions)}
+    headers = (table.header[at] for at in used if at is not None)
     meant = (value for one in parsed.conditions for value in one.values)
-    around = {word for text in (*names, *meant) for word in tokens_of(text)}
-    numbers = {*around, *(part for word in around for part in re.findall(r"\d+", word)), "0", "1", "2", str(table.rows)}
+    around = {word for text in (*_names(table), *headers, *meant) for word in tokens_of(text)}
+    numbers = {*around, *(part for word in around for part in re.findall(r"\d+", word)), str(table.rows)}
     months = months_in(around)
     for one in parsed.left:
         said = {int(value) for value in one.values if value == int(value)}
+        spelled = not question[one.start : one.end][:1].isdecimal()
         known = not months.isdisjoint(said) if one.month else not numbers.isdisjoint(map(str, one.values))
-        if not known:
+        if not known and not (spelled and not one.month and said == {1}):
             raise Unsayable
 
 
@@ -99,11 +132,13 @@ class _Limits:
     other: int | None = None
 
 
-def _limits(question: str, parsed: ParsedQuestion, table: TableSketch, cells: TableCells) -> _Limits:
+def _limits(question: str, parsed: ParsedQuestion, table: TableSketch, cells: TableCells, view: TableView) -> _Limits:
     kinds = kinds_of(table)
     found = _Limits()
     for one in parsed.conditions:
         kind = kinds[one.column]
+        if any(not mention.values and mention.day is None for mention in one.mentions):
+            raise Unsayable  # what could not be read
         if one.compared.startswith("col"):
             found = _with_columns(found, one)
         elif one.compared in ("empty", "filled"):
@@ -111,11 +146,11 @@ def _limits(question: str, parsed: ParsedQuestion, table: TableSketch, cells: Ta
         elif kind == "flag":
             found = _with_keys(found, one.column, cells, one.compared == "=", lambda key: key in _YES)
         elif kind == "text":
-            found = _with_texts(found, question, one, cells)
+            found = _with_texts(found, question, one, cells, view.columns[one.column].values)
         elif kind == "date":
             found = _with_interval(found, one, _period(one, cells.columns[one.column].dates))
         else:
-            found = _with_number(found, one, cells)
+            found = _with_number(found, one, table, spare=bool(parsed.left))
     if len(found.conditions) > _MOST_CONDITIONS or len(found.within) > _MOST_INTERVALS:
         raise Unsayable
     return found
@@ -129,26 +164,44 @@ def _with_columns(found: _Limits, one: ParsedCondition) -> _Limits:
 
 
 def _with_keys(found: _Limits, column: int, cells: TableCells, wanted: bool, is_so: Callable[[str], bool]) -> _Limits:
-    """With the cells of a column for which `is_so` comes out as wanted."""
-    keys = dict(zip(cells.columns[column].keys, cells.columns[column].texts, strict=True))
-    kept = {key: text for key, text in keys.items() if is_so(key) == wanted}
+    """With the cells of a column for which `is_so` comes out as wanted. Not where a cell says something and has no key: signs,
+    long texts and most numbers."""
+    pairs = {
+        (key, text.strip()) for key, text in zip(cells.columns[column].keys, cells.columns[column].texts, strict=True)
+    }
+    if any(not key and re.search(r"\w", text) for key, text in pairs):
+        raise Unsayable
+    kept = {key: text for key, text in pairs if is_so(key) == wanted}
     if not kept:
         raise Unsayable
-    texts = tuple(text.strip() or "–" for text in kept.values())
-    return replace(found, conditions=(*found.conditions, CellCondition(column, tuple(kept), texts)))
+    texts = tuple(text or "–" for text in kept.values())
+    return replace(found, conditions=(*found.conditions, CellCondition(column, tuple(kept), texts[:MOST_TOLD])))
 
 
-def _with_texts(found: _Limits, question: str, one: ParsedCondition, cells: TableCells) -> _Limits:
+MOST_TOLD: Final = 5  # bound: tests/unit/test_table_program.py
+"""Cells that an answer names of a condition which leaves few out."""
+
+
+def _with_texts(
+    found: _Limits, question: str, one: ParsedCondition, cells: TableCells, shown: Sequence[str]
+) -> _Limits:
     column = cells.columns[one.column]
-    meant = {
-        key: text for key, text in zip(column.keys, column.texts, strict=True) if text.strip() in one.values and key
-    }
-    if not meant or one.compared not in ("=", "not"):
-        raise Unsayable
+    pairs = {(key, text.strip()) for key, text in zip(column.keys, column.texts, strict=True)}
+    meant = {key: text for key, text in pairs if text in one.values}
+    alike = {key for key, text in pairs if key in meant and text.casefold() != meant[key].casefold()}
+    if not meant or "" in meant or alike or one.compared not in ("=", "not"):
+        raise Unsayable  # "A-" and "A+" have one key
+    words = {word for value in one.values for word in tokens_of(value)}
+    if any(words.isdisjoint(map(str, mention.values)) for mention in one.mentions if not mention.month):
+        raise Unsayable  # "size 38 or M"
+    asked = tokens_of(question)
+    least = min(closeness(asked, text) for text in meant.values())
+    if any(closeness(asked, text) >= least > 0 for _, text in pairs if text and text not in shown):
+        raise Unsayable  # what was not shown may be meant as well
     if one.compared == "not":
         return _with_keys(found, one.column, cells, False, lambda key: key in meant or key == "")
     ordered = sorted(meant, key=lambda key: _place_in(question, key, meant))
-    condition = CellCondition(one.column, tuple(ordered), tuple(meant[key].strip() for key in ordered))
+    condition = CellCondition(one.column, tuple(ordered), tuple(meant[key] for key in ordered))
     return replace(found, conditions=(*found.conditions, condition))
 
 
@@ -160,26 +213,20 @@ def _place_in(question: str, key: str, others: Iterable[str]) -> int:
     return min(places, default=len(words))
 
 
-def _with_number(found: _Limits, one: ParsedCondition, cells: TableCells) -> _Limits:
-    said = [mention for mention in one.mentions if mention.values and not mention.month]
+def _with_number(found: _Limits, one: ParsedCondition, table: TableSketch, *, spare: bool) -> _Limits:
+    """`spare`: the question has numbers that limit nothing."""
+    if any(mention.month or mention.day for mention in one.mentions):
+        raise Unsayable
+    said = [_number_of(mention, table) for mention in one.mentions]
     if one.compared == "between":
         if len(said) != 2:
             raise Unsayable
-        first, last = sorted(mention.values[0] for mention in said)
+        first, last = sorted(said)
         interval = CellInterval(one.column, first, last, f"{first}–{last}")
         return replace(found, within=(*found.within, interval))
-    if one.compared == "=" and len(said) > 1:
-        keys = {key: text for key, text in zip(cells.columns[one.column].keys, cells.columns[one.column].texts, strict=True)
-                if any(key == str(value) for mention in said for value in mention.values)}  # fmt: skip
-        if len(keys) != len(said):
-            raise Unsayable
-        order = [str(value) for mention in said for value in mention.values]
-        ordered = sorted(keys, key=order.index)
-        condition = CellCondition(one.column, tuple(ordered), tuple(keys[key] for key in ordered))
-        return replace(found, conditions=(*found.conditions, condition))
-    if len(said) > 1 or one.compared not in _COMPARISONS or (not said and one.compared not in ("=", ">")):
+    if len(said) > 1 or one.compared not in _COMPARISONS or (not said and (spare or one.compared not in ("=", ">"))):
         raise Unsayable
-    bound = said[0].values[0] if said else Decimal()  # "without downtime", "with a waiting list"
+    bound = said[0] if said else Decimal()  # "without downtime", "with a waiting list"
     if found.comparison is None:
         return replace(found, comparison=_COMPARISONS[one.compared], bound=bound, compared=one.column)
     if one.compared in (">", "<"):
@@ -187,6 +234,13 @@ def _with_number(found: _Limits, one: ParsedCondition, cells: TableCells) -> _Li
     least, most = (bound if one.compared in signs else None for signs in ((">=", "="), ("<=", "=")))
     said_so = {">=": "≥", "<=": "≤", "=": "="}[one.compared]
     return replace(found, within=(*found.within, CellInterval(one.column, least, most, f"{said_so} {bound}")))
+
+
+def _number_of(mention: Mention, table: TableSketch) -> Decimal:
+    """As the table writes numbers: "2.500" is 2500 where it has decimals behind a comma. Raises Unsayable where it is open."""
+    if len(mention.values) > 1 and (table.mark is None or mention.mark == table.mark):
+        raise Unsayable
+    return mention.values[0]
 
 
 # --- dates ------------------------------------------------------------------------------------------------------------------
@@ -215,7 +269,10 @@ def _period(
     if one.compared == "between" or (one.compared == "=" and len(spans) == 2):
         if len(spans) != 2:
             raise Unsayable
-        return min(spans)[0], max(spans)[1]
+        (first, end), (begin, last) = sorted(spans)
+        if one.compared == "=" and begin != end + _DAY:
+            raise Unsayable  # "in 2019 and 2021"
+        return first, last
     if len(spans) != 1:
         raise Unsayable
     [(first, last)] = spans
@@ -241,7 +298,9 @@ def _spans(said: Sequence[Mention], dates: Sequence[datetime.date]) -> list[tupl
             raise Unsayable
         return [(day, day) for day in days]
     months = [int(value) for mention in said if mention.month for value in mention.values]
-    numbers = [int(mention.values[0]) for mention in said if not mention.month and mention.values]
+    numbers = [int(mention.values[0]) for mention in said if not mention.month]
+    if any(value != int(value) for mention in said for value in mention.values):
+        raise Unsayable
     years = [number for number in numbers if _FIRST_YEAR <= number <= _LAST_YEAR]
     in_month = [number for number in numbers if 0 < number <= 31]  # bound: tests/unit/test_table_program.py
     if len(years) + len(in_month) != len(numbers) or len(years) > 2 or (not months and in_month):
@@ -277,16 +336,14 @@ def _made(parsed: ParsedQuestion, table: TableSketch, limits: _Limits, cells: Ta
         compared=limits.compared, other=limits.other,
     )  # fmt: skip
     if parsed.group is not None:
-        return _grouped(parsed, made)
+        return _grouped(parsed, made, table)
     match parsed.asked:
         case "highest" | "lowest":
-            return replace(made, operation=parsed.asked, measure=parsed.measure, asked=_named(parsed))
+            return replace(made, operation=parsed.asked, measure=parsed.measure, asked=parsed.named)
         case "top" | "bottom":
             many = _many(parsed)
             turned = parsed.asked == "bottom"
-            return replace(
-                made, operation="top", measure=parsed.measure, asked=_named(parsed), place=many, turned=turned
-            )
+            return replace(made, operation="top", measure=parsed.measure, asked=parsed.named, place=many, turned=turned)
         case "value" if parsed.measure is not None and limits.conditions and not table.numeric[parsed.measure]:
             return replace(made, operation="listing", asked=parsed.measure)
         case "sum" | "average" | "value":
@@ -308,14 +365,12 @@ def _made(parsed: ParsedQuestion, table: TableSketch, limits: _Limits, cells: Ta
         case "list":
             return _listing(parsed, made)
         case "share":
+            if parsed.measure is not None and says_no_amount(table, parsed.measure):
+                raise Unsayable
             return _share(parsed, made)
         case "difference" | "growth":
             return _of_two(parsed, made, table, cells)
     raise Unsayable
-
-
-def _named(parsed: ParsedQuestion) -> int | None:
-    return parsed.named
 
 
 def says_no_amount(table: TableSketch, at: int) -> bool:
@@ -323,7 +378,8 @@ def says_no_amount(table: TableSketch, at: int) -> bool:
     header = table.header[at]
     words = header_words(header)
     return (
-        table.yearly[at : at + 1] == (True,)
+        not table.numeric[at]
+        or table.yearly[at : at + 1] == (True,)
         or "%" in f"{header}{table.units[at]}"
         or bool(words & (RATIOS | RANKS | _AGES))
     )
@@ -338,8 +394,13 @@ def _many(parsed: ParsedQuestion) -> int:
     return int(parsed.many.values[0])
 
 
-def _grouped(parsed: ParsedQuestion, made: Computation) -> Computation:
+def _grouped(parsed: ParsedQuestion, made: Computation, table: TableSketch) -> Computation:
     grouped = replace(made, grouped=True, asked=parsed.group)
+    counts = parsed.asked == "count" or parsed.aggregate == "count"
+    if not counts and (parsed.measure is None or not table.numeric[parsed.measure]):
+        raise Unsayable
+    if "sum" in (parsed.asked, parsed.aggregate) and says_no_amount(table, parsed.measure or 0):
+        raise Unsayable
     match parsed.asked:
         case "count":
             return replace(grouped, each=True)
@@ -375,6 +436,8 @@ def _of_two(parsed: ParsedQuestion, made: Computation, table: TableSketch, cells
     pairs = [one for one in made.conditions if len(one.keys) == 2]
     if parsed.second is None and len(pairs) == 1 and parsed.measure is not None:
         [pair] = pairs
+        if not table.numeric[parsed.measure] or (parsed.asked == "growth" and all(map(is_year, pair.keys))):
+            raise Unsayable  # "from 2020 to 2023" is the other way round than "than"
         turned = CellCondition(pair.position, pair.keys[::-1], pair.texts[::-1])
         conditions = tuple(turned if one is pair else one for one in made.conditions)
         names = (turned.texts[0], turned.texts[1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Final
 
@@ -25,51 +25,77 @@ COMMON_START: Final = 4  # bound: tests/unit/test_table_view.py
 """Letters at the beginning that make a word of the question one of a cell in another form: "strays", "stray"."""
 
 
+LONGEST_CELL: Final = 120  # bound: tests/unit/test_table_view.py
+"""Characters of a cell that are compared with the question."""
 SHORTEST_MONTH: Final = 3  # bound: tests/unit/test_table_view.py
 """Letters of a month that counts only with a capital: "may", "mar"."""
 
 
 def mentions_in(question: str) -> list[Mention]:
-    """From left to right."""
+    """From left to right. What cannot be read for sure, as "-5", "2 million", "3/4/2024" or "1.6.24", has no values."""
     found = []
     for word in _WORDS.finditer(question):
-        text = word[0]
-        if word[1] is not None and (day := read_day(text)) is not None:
-            found.append(Mention(*word.span(), (), day=day))
-        elif text[0].isdigit():
-            thousands = 1000 if question[word.end() : word.end() + 2].rstrip(" .,?!") in ("k", "K") else 1
-            found.append(Mention(*word.span(), tuple(one * thousands for one in _readings(text))))
-        elif (folded := fold(text)) in SPELLED:
-            found.append(Mention(*word.span(), (Decimal(SPELLED[folded]),)))
-        elif (months := months_in([folded])) and (len(text) > SHORTEST_MONTH or text[0].isupper()):
-            found.append(Mention(*word.span(), tuple(map(Decimal, months)), month=True))
+        text, (start, end) = word[0], word.span()
+        if not text[0].isdecimal():
+            if (folded := fold(text)) in SPELLED:
+                found.append(Mention(start, end, (Decimal(SPELLED[folded]),)))
+            elif (months := months_in([folded])) and (len(text) > SHORTEST_MONTH or text[0].isupper()):
+                found.append(Mention(start, end, tuple(map(Decimal, months)), month=True))
+        elif word["day"] is not None:
+            found.append(Mention(start, end, (), day=read_day(text)))
+        else:
+            mark = next((one for one in text if one in ".,"), "")
+            found.append(Mention(start, end, _numbers(question, start, end), mark=mark))
     return found
 
 
-_WORDS: Final = re.compile(r"(\d{4}-\d\d-\d\d|\d{1,2}([./-])\d{1,2}\2\d{4})(?!\d)|\d+(?:[.,'’]\d+)*|[^\W\d_]+")
+_WORDS: Final = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d|\d{1,2}([./-])\d{1,2}\2\d{2,4})(?!\d)"
+    r"|\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)|\d+(?:[.,'’]\d+)*|[^\W\d_]+"
+)
+_THOUSANDS: Final = re.compile(r"\s?k(?![^\W_])", re.IGNORECASE)
+_SCALED: Final = re.compile(
+    r"\s?(?:mio|mill?(?:ion)?\w{0,4}|mrd|bn|billion\w{0,3}|milliard\w{0,3}|thousand|tsd|tausend|mille|mil|migliaia)(?![^\W_])",
+    re.IGNORECASE,
+)
+_SIGNED: Final = re.compile(r"(?:^|[\s(])[-−–]\Z")
+
+
+def _numbers(question: str, start: int, end: int) -> tuple[Decimal, ...]:
+    if _SIGNED.search(question[max(0, start - 2) : start]):
+        return ()
+    behind = question[end : end + 12]
+    if _THOUSANDS.match(behind):
+        return tuple(1000 * one for one in _readings(question[start:end]))
+    return () if _SCALED.match(behind) else tuple(_readings(question[start:end]))
 
 
 def _readings(digits: str) -> Iterable[Decimal]:
     """ "2.500" may be 2500 or 2.5, "2,500.5" only one thing."""
-    marks = [mark for mark in digits if not mark.isdigit()]
+    marks = [mark for mark in digits if not mark.isdecimal()]
     plain = re.sub(r"\D", "", digits)
     if not marks:
         return [Decimal(plain)]
     head, _, tail = digits.rpartition(marks[-1])
-    decimal = Decimal(re.sub(r"\D", "", head) + "." + tail)
+    groups = re.split(r"\D", digits)
+    grouped = (
+        not groups[0].startswith("0")
+        and len(groups[0]) <= len("100")
+        and all(len(one) == len("100") for one in groups[1:])
+    )
     if len({*marks}) > 1:
-        return [decimal]
-    if len(marks) > 1:
-        return [Decimal(plain)]
-    thousands = len(tail) == 3 and len(head) <= 3  # bound: tests/unit/test_table_view.py
-    return [Decimal(plain), decimal] if thousands else [decimal]
+        return [Decimal(re.sub(r"\D", "", head) + "." + tail)]
+    if len(marks) > 1 or marks[0] not in (".", ","):
+        return [Decimal(plain)] if grouped else []
+    decimal = Decimal(f"{head}.{tail}")
+    return [Decimal(plain), decimal] if grouped else [decimal]
 
 
 def view_of(
     question: str, title: str, header: Sequence[str], kinds: Sequence[Kind], texts: Sequence[Sequence[str]]
 ) -> TableView:
     """`texts`: of each column the cells of all rows."""
-    asked = tokens_of(question)
+    asked = frozenset(tokens_of(question))
     return TableView(
         title,
         tuple(
@@ -79,22 +105,23 @@ def view_of(
     )
 
 
-def _shown(asked: Sequence[str], kind: Kind, cells: Sequence[str]) -> tuple[str, ...]:
+def _shown(asked: Collection[str], kind: Kind, cells: Sequence[str]) -> tuple[str, ...]:
     counts = Counter(cell.strip() for cell in cells)
     counts.pop("", None)
     if kind in ("number", "date"):
         return tuple(list(counts)[:SHOWN_NUMBERS])
-    order = {cell: -at for at, cell in enumerate(counts)}
-    closest = sorted(counts, key=lambda cell: (-closeness(asked, cell), -counts[cell], -order[cell]))
+    close = {cell: closeness(asked, cell) for cell in counts}
+    closest = sorted(counts, key=lambda cell: (-close[cell], -counts[cell]))
     if len(counts) > FEW:
-        near = sum(closeness(asked, cell) > 0 for cell in closest)
+        near = sum(one > 0 for one in close.values())
         return tuple(closest[: min(MOST_SHOWN, near + OTHERS_SHOWN)])
     return tuple(closest[:MOST_SHOWN])
 
 
-def closeness(asked: Sequence[str], cell: str) -> float:
-    """The share of the words of a cell that the question says, by their letters."""
-    words = [word for word in tokens_of(cell) if len(word) > 1 or word.isdigit()] or tokens_of(cell)
+def closeness(asked: Collection[str], cell: str) -> float:
+    """The share of the words of a cell, or of its beginning, that the question says, by their letters."""
+    words = tokens_of(cell[:LONGEST_CELL])
+    words = [word for word in words if len(word) > 1 or word.isdigit()] or words
     letters = sum(map(len, words))
     said = sum(len(word) for word in words if any(_alike(word, other) for other in asked))
     return said / letters if letters else 0.0

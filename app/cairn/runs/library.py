@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -18,7 +20,7 @@ from cairn.domain.passage import DocumentReading, Passage
 from cairn.domain.plan import ListRequest
 from cairn.domain.principal import Principal
 from cairn.domain.question import Turn
-from cairn.domain.table import ComputedCells, TableSketch
+from cairn.domain.table import ComputedCells, TableCells, TableSketch
 from cairn.graph.code.ask import ask_code
 from cairn.graph.code.symbols import find_symbols
 from cairn.graph.code.walk import code_walker
@@ -50,14 +52,20 @@ MOST_PASSAGES: Final = 50
 
 
 MOST_TABLES: Final = 12
-MOST_PARSED: Final = 4
+MOST_PARSED: Final = 3
+"""Of those of the passages found, the nearest first: in which rules read a question, and the parser."""
+MOST_PARSED_TEXT: Final = 200
+"""Characters of a question that is parsed: more would be cut (QUESTION_TOKENS of providers/table_parser.py)."""
+MOST_PARSED_COLUMNS, MOST_PARSED_ROWS = 24, 2000
+"""Of a table that is parsed: for more columns there is no room, and all cells are loaded."""
 NEARLY: Final = 0.5
 ALIKE: Final = 0.8
 """Shares of the certainty of the surest table from which on another one may be meant: if the question has its name, and in any
 case."""
-MOST_PARSED_ROWS: Final = 2000
-"""Tables that the parser reads for one question, and rows that such a table has at most: all its cells are loaded."""
-"""Tables of the passages found in which a question is read; the nearest first."""
+
+
+def _may_be_parsed(table: TableSketch) -> bool:
+    return table.complete and table.rows <= MOST_PARSED_ROWS and len(table.header) <= MOST_PARSED_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +85,7 @@ class ParsedTable:
     where the first row stands that is called as the question says, or the first one."""
 
     table: TableSketch
+    cells: TableCells
     parsed: ParsedQuestion
     computation: Computation | None
     row: tuple[int, int]
@@ -291,22 +300,25 @@ class Library:
         """What the parser takes a question to ask of the first tables among those of the passages: of the surest one and those
         that are nearly as sure, the one first that the question names. Without a computation where two are alike in both. Raises
         ProviderError."""
-        async with self.database.transaction(self.principal, readonly=True) as connection:
+        if len(text) > MOST_PARSED_TEXT:
+            return []
+        async with self._snapshot() as connection:
             beside = await tables.find_beside(connection, self.principal, passages)
-            beside = [table for table in beside if table.complete and table.rows <= MOST_PARSED_ROWS][:MOST_PARSED]
+            beside = [table for table in beside if _may_be_parsed(table)][:MOST_PARSED]
             cells = [await tables.load_cells(connection, self.principal, table.address) for table in beside]
-        mentions = mentions_in(text)
+        mentions = mentions_in(text) if beside else []
         if len(mentions) > MOST_MENTIONS:
             return []
         found = []
         for table, held in zip(beside, cells, strict=True):
-            view = view_of(text, title_of(table), table.header, kinds_of(table), [one.texts for one in held.columns])
+            texts = [one.texts for one in held.columns]
+            view = await asyncio.to_thread(view_of, text, title_of(table), table.header, kinds_of(table), texts)
             parsed = parse(await parser.score(text, view, mentions), view, mentions)
             if parsed.asked != "none":
-                computation = computation_of(text, parsed, table, held)
+                computation = await asyncio.to_thread(computation_of, text, parsed, table, held, view)
                 rows = rows_that(held, computation.conditions) if computation else []
                 at = rows[0] - 1 if rows else 0
-                found.append(ParsedTable(table, parsed, computation, (held.starts[at], held.ends[at])))
+                found.append(ParsedTable(table, held, parsed, computation, (held.starts[at], held.ends[at])))
         surest = max((one.parsed.certainty for one in found), default=0.0)
         near = [(names_table(text, one.table), one) for one in found if one.parsed.certainty >= NEARLY * surest]
         near.sort(key=lambda one: (-one[0], -one[1].parsed.certainty))
@@ -314,12 +326,19 @@ class Library:
             return [replace(one, computation=None) for _, one in near]  # either may be meant
         return [one for _, one in near]
 
-    async def compute(self, table: TableSketch, computation: Computation) -> TableComputation:
-        """As it is told."""
-        async with self.database.transaction(self.principal, readonly=True) as connection:
-            statement, arguments = computation.arguments(needed_cells(computation))
-            cells = await tables.compute(connection, self.principal, table.address, statement, arguments)
-        return TableComputation(table, computation, cells, tables.SQL[statement], arguments)
+    async def compute(self, meant: ParsedTable) -> TableComputation | None:
+        """As it was parsed; None where that is nothing, or the table is another one by now."""
+        if meant.computation is None:
+            return None
+        statement, arguments = meant.computation.arguments(needed_cells(meant.computation))
+        async with self._snapshot() as connection:
+            if await tables.load_cells(connection, self.principal, meant.table.address) != meant.cells:
+                return None
+            cells = await tables.compute(connection, self.principal, meant.table.address, statement, arguments)
+        return TableComputation(meant.table, meant.computation, cells, tables.SQL[statement], arguments)
+
+    def _snapshot(self) -> AbstractAsyncContextManager[Any]:
+        return self.database.transaction(self.principal, readonly=True, isolation="repeatable_read")
 
     async def passages_at(self, document_id: UUID, places: Sequence[int]) -> dict[int, Passage]:
         """Of places of a document's text the passages in which they stand."""

@@ -22,8 +22,6 @@ from cairn.runs.library import ParsedTable, TableComputation
 
 CERTAIN: Final = 0.65
 """How certain the table parser must be of all that it decides, that it is computed;"""
-SURER: Final = 0.8
-"""and that it is computed instead of what rules take it for, if that is something else;"""
 MEANT: Final = 0.3
 """and that the table is shown, where nothing else answers."""
 
@@ -48,14 +46,11 @@ async def compute_answer(run: Run) -> tuple[Outcome | None, ParsedTable | None]:
     if not passages:
         return None, None
     began = time.perf_counter()
-    by_rules = await run.deps.library.compute_over_table(question, passages) if question is not None else None
-    found, written, confidence = by_rules, _worded(run, by_rules), CONFIDENCE
-    meant = await _parse(run, passages)
-    if meant is not None and meant.parsed.certainty >= (CERTAIN if written is None else SURER):
-        parsed = await _compute(run, meant)
-        told = _worded(run, parsed)
-        if told is not None and (written is None or (told.value, told.rows) != (written.value, written.rows)):
-            found, written, confidence = parsed, told, probably_right(meant.parsed.certainty)
+    found = await run.deps.library.compute_over_table(question, passages) if question is not None else None
+    written, confidence, meant = _worded(run, found), CONFIDENCE, None
+    if written is None and (meant := await _parse(run, passages)) is not None and meant.parsed.certainty >= CERTAIN:
+        found = await run.deps.library.compute(meant)
+        written, confidence = _worded(run, found), probably_right(meant.parsed.certainty)
     run.record.spent("answer", began)
     if found is None or written is None:
         return None, meant
@@ -78,12 +73,6 @@ async def _parse(run: Run, passages: Sequence[Passage]) -> ParsedTable | None:
         return None
     surest = max((one.parsed.certainty for one in read), default=0.0)
     return read[0] if surest >= MEANT else None
-
-
-async def _compute(run: Run, meant: ParsedTable) -> TableComputation | None:
-    if meant.computation is None:
-        return None
-    return await run.deps.library.compute(meant.table, meant.computation)
 
 
 async def show_table(run: Run, meant: ParsedTable) -> Outcome | None:

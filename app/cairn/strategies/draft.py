@@ -79,7 +79,10 @@ async def answer_from(
 
     async def quote() -> Outcome:
         quoted = await quote_from(run, material)
-        return quoted if quoted.draft.found or otherwise is None else await otherwise() or quoted
+        shown = None if quoted.draft.found or otherwise is None else await otherwise()
+        if shown is None:
+            return quoted
+        return replace(shown, sources=(*shown.sources, *quoted.sources), degraded=quoted.degraded, more=quoted.more)
 
     return await write_or_quote(run, write, quote, "the answer was extracted instead")
 
