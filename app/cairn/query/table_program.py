@@ -92,7 +92,7 @@ def _check_words(question: str, parsed: ParsedQuestion, table: TableSketch, cell
                 raise Unsayable
 
 
-_RANK: Final = re.compile(r"(?:[2-9]|[1-9]\d+)(?:st|nd|rd|th|e|eme|te|ter|tes|ten|a|o)")
+_RANK: Final = re.compile(r"(?:[2-9]|[1-9]\d{1,3})(?:st|nd|rd|th|e|eme|te|ter|tes|ten|a|o)")
 _EXCLUDING: Final = frozenset(
     (
         "but", "except", "excluding", "excepting", "besides", "apart", "ausser", "ausgenommen", "abgesehen", "sauf", "hors",
