@@ -105,6 +105,8 @@ async def test_a_table_is_shown_where_it_is_not_sure_what_to_compute(
         assert (answer.answered, answer.confidence_word, answer.confidence) == ("unsure", "not_sure", SHOWN_ONLY)
         [cited] = answer.citations
         assert cited.external_id == "berths_2025.csv"
+        assert answer.coverage.unit == "passages"
+        assert answer.coverage.of >= len({one.passage_id for one in answer.sources})
         assert cited.context is not None
         assert row in cited.context.text
 

@@ -84,7 +84,7 @@ async def show_table(run: Run, meant: ParsedTable) -> Outcome | None:
     if passage is None:
         return None
     draft = table_draft(passage, *meant.row, run.plan.language)
-    return Outcome(draft, "extractive", (passage,), coverage=coverage_of(1, 1, "passages"), origin="computed")
+    return Outcome(draft, "extractive", (passage,), origin="computed")
 
 
 async def _told(run: Run, found: TableComputation, written: ComputedAnswer, confidence: float) -> Outcome:

@@ -82,7 +82,8 @@ async def answer_from(
         shown = None if quoted.draft.found or otherwise is None else await otherwise()
         if shown is None:
             return quoted
-        return replace(shown, sources=(*shown.sources, *quoted.sources), degraded=quoted.degraded, more=quoted.more)
+        sources = (*shown.sources, *quoted.sources)
+        return replace(shown, sources=sources, coverage=quoted.coverage, degraded=quoted.degraded, more=quoted.more)
 
     return await write_or_quote(run, write, quote, "the answer was extracted instead")
 
