@@ -82,7 +82,7 @@ async def answer_from(
         shown = None if quoted.draft.found or otherwise is None else await otherwise()
         if shown is None:
             return quoted
-        sources = (*shown.sources, *quoted.sources)
+        sources = tuple({one.passage_id: one for one in (*shown.sources, *quoted.sources)}.values())
         return replace(shown, sources=sources, coverage=quoted.coverage, degraded=quoted.degraded, more=quoted.more)
 
     return await write_or_quote(run, write, quote, "the answer was extracted instead")
