@@ -92,9 +92,16 @@ def columns_needed(asked: Question) -> list[int]:
     return [one for one in found if one is not None]
 
 
+def name_of(asked: Question) -> str:
+    if asked.get("across"):
+        return {"highest": "highest_period", "lowest": "lowest_period"}.get(asked["op"], f"{asked['op']}_of_periods")
+    turned = {"top": "bottom", "rank": "rank_from_below"}
+    return str(turned[asked["op"]] if asked.get("low") and asked["op"] in turned else asked["op"])
+
+
 def wanted_of(table: Table, asked: Question, view: TableView, mentions: Sequence[Mention]) -> Wanted:
     none = len(table["header"])
-    name = "bottom" if asked["op"] == "top" and asked.get("low") else asked["op"]
+    name = name_of(asked)
     roles = [asked.get("m", none), asked.get("a", none), asked.get("g", none), none]
     aggregate = asked.get("agg", "none") if "g" in asked and asked["op"] in ("highest", "lowest", "top") else "none"
     compared = [0] * none
@@ -122,7 +129,10 @@ def wanted_of(table: Table, asked: Question, view: TableView, mentions: Sequence
             if how not in ("empty", "filled") and any(_says(mention, kind, how, one) for one in said):
                 limits[at] = column
     if "k" in asked:
-        many = [at for at, one in enumerate(mentions) if not one.month and asked["k"] in one.values]
+        many = [
+            at for at, one in enumerate(mentions)
+            if not one.month and one.ordinal == (asked["op"] == "rank") and asked["k"] in one.values
+        ]  # fmt: skip
         limits = [none if at in many[:1] else limit for at, limit in enumerate(limits)]
     return Wanted(
         ASKED.index(name), AGGREGATES.index(aggregate), (roles[0], roles[1], roles[2], roles[3]), tuple(compared),
@@ -176,12 +186,16 @@ def with_columns(table: Table, asked: Question, order: Sequence[int]) -> tuple[T
 def varied(table: Table, asked: Question, tables: Sequence[Table], rng: random.Random) -> tuple[Table, Question]:
     """As it is asked this time."""
     chance, order = rng.random(), list(range(len(table["header"])))
-    needed = columns_needed(asked)
+    needed = order if asked.get("across") else columns_needed(asked)
     if chance < ELSEWHERE:
         other = rng.choice(tables)
         if other is not table:
             return other, {"q": asked["q"], "op": "none"}
-    elif chance < ELSEWHERE + WITHOUT and (lost := [one for one in needed if one and one != asked.get("a")]):
+    elif (
+        chance < ELSEWHERE + WITHOUT
+        and not asked.get("across")
+        and (lost := [one for one in needed if one and one != asked.get("a")])
+    ):
         order.remove(rng.choice(lost))
         return with_columns(table, asked, order)
     if asked["op"] != "none" and rng.random() < FEWER:

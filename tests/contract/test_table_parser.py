@@ -114,7 +114,7 @@ async def test_it_reads_as_it_was_trained(parser: LocalTableParser) -> None:
     assert float(scores.roles[0].max()) == pytest.approx(EXPECTED[1], abs=SAME)
 
 
-EXPECTED = (6.80, 7.84)
+EXPECTED = (7.43, 9.07)
 SAME = 0.5
 """Log odds by which int8 may differ from the exact model, on any processor."""
 
@@ -126,7 +126,8 @@ SAME = 0.5
         ("how many came in as strays", "count", None, (("origin", "="),)),
         ("what did the vet cost altogether", "sum", "vet_cost_gbp", ()),
         ("which ones still have no home?", "list", None, (("rehomed_dt", "empty"),)),
-        ("dogs that arrived in March", "list", None, (("intake_dt", "="),)),
+        ("list the dogs taken in in March", "list", None, (("intake_dt", "="),)),
+        ("who was the second most expensive at the vet", "rank", "vet_cost_gbp", ()),
         ("coût moyen du vétérinaire", "average", "vet_cost_gbp", ()),
         ("¿cuál costó más de veterinario?", "highest", "vet_cost_gbp", ()),
     ],

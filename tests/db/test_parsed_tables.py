@@ -117,7 +117,7 @@ async def test_of_two_tables_alike_none_is_computed_unless_it_is_named(services:
     assert isinstance(added, Indexed)
     question = "what do all the berth fees come to"
     assert "computed" not in (await ask(services, question)).route
-    named = await ask(services, f"{question} in 2024")
+    named = await ask(services, f"2024: {question}")
     await delete_document(services, "harbour", added.document_id)
     assert named.answer.startswith("4500.50")
 

@@ -2,24 +2,75 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from uuid import UUID
+
 import pytest
 
-from cairn.answer.computed import CONFIDENCE, SHOWN_ONLY
+from cairn.answer.computed import CONFIDENCE, SHOWN_ONLY, ComputedAnswer
 from cairn.answer.confidence import SURE
-from cairn.strategies.computed import CERTAIN, MEANT, MOST_RIGHT, probably_right
+from cairn.domain.computation import Computation
+from cairn.domain.table import TableAddress, TableSketch
+from cairn.runs.library import TableComputation
+from cairn.strategies.computed import CERTAIN, MEANT, MOST_RIGHT, Computed, choose, probably_right
 
 
 @pytest.mark.parametrize(
     ("certainty", "share"),
-    # between those of 37 tables of our own (50 of .86, 53 of .85, 81 of .94 right) and of 70 of WikiTableQuestions
-    # (24 of .71, 19 of .95, 42 of .83), in the middle of each range
-    [(0.65, 0.77), (0.75, 0.83), (0.85, 0.89)],
+    # the mean of 65 tables of our own (110 of .85, 134 of .91, 73 of .96 right), of 70 of WikiTableQuestions (12 of .67, 23 of
+    # .74, 10 of .8) and of two exams (8 of .75, 11 of .73, 5 of .6), in the middle of each range
+    [(0.75, 0.74), (0.85, 0.785), (0.95, 0.81)],
 )
 def test_it_is_as_often_right_as_was_measured(certainty: float, share: float) -> None:
-    assert probably_right(certainty) == pytest.approx(share, abs=0.02)
+    assert probably_right(certainty) == pytest.approx(share, abs=0.035)
 
 
 def test_what_the_parser_reads_is_never_surer_than_what_rules_do() -> None:
     assert probably_right(1.0) == probably_right(0.99) == MOST_RIGHT < CONFIDENCE
     assert probably_right(CERTAIN) > SURE > SHOWN_ONLY
-    assert MEANT < CERTAIN
+    assert MEANT < CERTAIN == 0.7, "from .6 to .7 .72 of 99 were right, of tables of our own; from .7 to .8 .85 of 110"
+
+
+# --- rules and the parser -----------------------------------------------------------------------------------------------------
+
+SKETCH = TableSketch(
+    TableAddress(UUID(int=0), 0),
+    "",
+    (),
+    ("Boat", "Fee"),
+    3,
+    ".",
+    True,
+    (False, True),
+    (False, False),
+    (None, ""),
+    "b.csv",
+    "Boats",
+)
+
+
+def computed(
+    value: str, *named: str, listed: bool = False, table: TableSketch = SKETCH, confidence: float = 0.8
+) -> Computed:
+    rows = tuple((10 * at, 10 * at + 9) for at in range(len(named)))
+    found = TableComputation(table, Computation("sum", 1), cells=None, sql="", arguments=())  # type: ignore[arg-type]
+    return Computed(found, ComputedAnswer(value, "", rows, named, listed), confidence)
+
+
+def test_what_both_compute_is_as_sure_as_rules_are_and_where_they_differ_nothing_is() -> None:
+    rules = computed("640", "Teal: 640", confidence=CONFIDENCE)
+    assert choose(rules, None) is rules
+    assert choose(None, rules) is rules
+    assert choose(rules, computed("Teal: 640", "Teal: 640")) is rules
+    assert choose(rules, computed("390", "Curlew: 390")) is None
+    assert choose(rules, computed("641", "Teal: 641")) is None
+    assert choose(None, None) is None
+    elsewhere = replace(SKETCH, address=TableAddress(UUID(int=1), 0))
+    assert choose(rules, computed("640", "Teal: 640", table=elsewhere)) is None
+
+
+def test_lists_are_alike_by_their_rows_and_numbers() -> None:
+    counts = computed("", "wood: 2", "steel: 1", listed=True)
+    assert choose(counts, computed("", "wood, old: 2", "steel, new: 1", listed=True)) is counts
+    assert choose(counts, computed("", "wood: 1030", "steel: 640", listed=True)) is None
+    assert choose(counts, computed("2", "wood: 2", "steel: 1")) is None

@@ -225,6 +225,158 @@ def test_two_intervals_beside_a_comparison_are_the_most() -> None:
     assert parsed("at least 20", "count", *many) is None
 
 
+# --- places, units and periods ----------------------------------------------------------------------------------------------
+
+
+def test_the_second_is_of_rank_two_from_above_or_below() -> None:
+    second = Computation("rank", YIELD, asked=NAME, place=2)
+    assert parsed("second most", "rank", many=True, measure=YIELD, named=NAME) == second
+    turned = parsed("2nd worst", "rank_from_below", many=True, measure=YIELD, named=NAME)
+    assert turned == replace(second, turned=True)
+    assert parsed("the worst", "rank", measure=YIELD, named=NAME) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "bound"),
+    [
+        ("over 20 kg", "20"),
+        ("over 2000 grams", "2"),
+        ("over 0.5 tonnes", "500"),
+        ("over 20 plots", "20"),
+        ("over 2 m", None),
+        ("over 20 euros", None),
+        ("over 2 hours", None),
+    ],
+)
+def test_a_number_is_taken_in_the_unit_of_the_column(question: str, bound: str | None) -> None:
+    made = parsed(question, "count", ParsedCondition(YIELD, ">"))
+    assert (made.bound if made else None) == (Decimal(bound) if bound else None)
+
+
+def test_both_ends_have_the_unit_of_one() -> None:
+    made = parsed("between 500 and 800 grams", "count", ParsedCondition(YIELD, "between"))
+    assert made is not None
+    assert made.within == (CellInterval(YIELD, Decimal("0.5"), Decimal("0.8"), "0.5–0.8"),)
+
+
+@pytest.mark.parametrize(
+    ("header", "unit", "question", "bound"),
+    [
+        ("Length (m)", "", "longer than 2 km", "2000"),
+        ("length_m", "", "over 900 cm", "9"),
+        ("Duration (h)", "", "over 90 minutes", "1.5"),
+        ("Duration", "# h", "over 90 minutes", "1.5"),
+        ("Speed (km/h)", "", "over 30 km/h", "30"),
+        ("Speed (km/h)", "", "over 30 m/s", None),
+        ("Price (€/kg)", "", "over 20 euros", "20"),
+        ("Revenue (EUR k)", "", "over 500,000 euros", None),
+        ("Revenue (EUR k)", "", "over 500000", None),
+        ("Revenue (EUR k)", "", "over 500", "500"),
+        ("Min stay", "", "over 3 days", "3"),
+        ("Population", "", "over 5m people", None),
+        ("€/word", "", "over 12 cents", None),
+    ],
+)
+def test_what_a_column_counts_in(header: str, unit: str, question: str, bound: str | None) -> None:
+    table = replace(
+        TABLE,
+        header=(*TABLE.header[:YIELD], header, *TABLE.header[YIELD + 1 :]),
+        units=(None, None, "", unit, None, None),
+    )
+    condition = ParsedCondition(YIELD, ">", mentions=tuple(mentions_in(question)))
+    found = ParsedQuestion("count", None, None, None, "none", None, (condition,), None, (), 1.0)
+    view = view_of(question, "", table.header, kinds_of(table), [one.texts for one in CELLS.columns])
+    made = computation_of(question, found, table, CELLS, view)
+    assert (made.bound if made else None) == (Decimal(bound) if bound else None)
+
+
+@pytest.mark.parametrize("question", ["more than one", "above average", "mehr als fünftausend", "over a million"])
+def test_what_was_compared_with_and_not_read_is_not_nothing(question: str) -> None:
+    assert parsed(question, "count", ParsedCondition(YIELD, ">", mentions=())) is None or mentions_in(question)
+    assert parsed("with some", "count", ParsedCondition(YIELD, ">")) is not None
+
+
+def test_until_the_end_of_a_month() -> None:
+    made = parsed("before the end of March", "count", ParsedCondition(LAST, "<"))
+    assert made is not None
+    assert made.within[0].last == D(2024, 3, 31).toordinal()
+
+
+def test_a_word_of_the_table_is_no_row_of_another_name() -> None:
+    named = replace(
+        CELLS,
+        columns=(
+            CELLS.columns[0],
+            ColumnCells(["Allotments North", "Hill", "Mill"], ["allotments north", "hill", "mill"], [None] * 3),
+            *CELLS.columns[2:],
+        ),
+    )
+    view = view_of("best of the allotments", "", TABLE.header, kinds_of(TABLE), [one.texts for one in named.columns])
+    found = ParsedQuestion(
+        "highest", YIELD, NAME, None, "none", None, (ParsedCondition(FIELD, "=", ("Allotments North",)),), None, (), 1.0
+    )
+    assert computation_of("best of the allotments", found, TABLE, named, view) is None
+    assert computation_of("best of allotments north", found, TABLE, named, view) is not None
+
+
+@pytest.mark.parametrize(
+    ("question", "known"),
+    [
+        ("second most", True),
+        ("most on the second field", False),
+        ("most in the second half", False),
+        ("second class most", False),
+    ],
+)
+def test_an_ordinal_of_something_else_is_no_place(question: str, known: bool) -> None:
+    assert (parsed(question, "rank", many=True, measure=YIELD, named=NAME) is not None) == known
+
+
+HARVESTS = replace(
+    TABLE, header=("Plot", "Field", "2022", "2023", "2024", "Mean"), numeric=(False, False, True, True, True, True),
+    dated=(False,) * 6, units=(None,) * 6, yearly=(False,) * 6, flags=(None,) * 6,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "operation"),
+    [
+        ("highest_period", "highest"),
+        ("lowest_period", "lowest"),
+        ("sum_of_periods", "sum"),
+        ("average_of_periods", "average"),
+    ],
+)
+def test_years_months_and_quarters_are_columns_of_one_row(asked: Any, operation: Any) -> None:
+    condition = ParsedCondition(NAME, "=", ("B-2",))
+    found = ParsedQuestion(asked, None, None, None, "none", None, (condition,), None, (), 1.0)
+    view = view_of("B-2", "", HARVESTS.header, kinds_of(HARVESTS), [one.texts for one in CELLS.columns])
+    made = computation_of("in which year did B-2 best", found, HARVESTS, CELLS, view)
+    assert made == Computation(operation, row=2, columns=(2, 3, 4), label="B-2")
+    assert computation_of("in which year", replace(found, conditions=()), HARVESTS, CELLS, view) is None
+    fields = replace(found, conditions=(ParsedCondition(FIELD, "=", ("Mill Field",)),))
+    assert computation_of("in mill field", fields, HARVESTS, CELLS, view) is None, "two rows"
+    assert computation_of("in which year did B-2 best", found, TABLE, CELLS, view) is None, "no years"
+    said = replace(found, left=tuple(mentions_in("in 2023")))
+    assert computation_of("B-2 in 2023", said, replace(HARVESTS, title="Harvests 2023"), CELLS, view) is None
+    words = replace(
+        CELLS,
+        columns=(
+            *CELLS.columns[:3],
+            ColumnCells(["41.5", "30 (r)", "12"], ["", "30 r", ""], [None] * 3),
+            *CELLS.columns[4:],
+        ),
+    )
+    assert computation_of("in which year did B-2 best", found, HARVESTS, words, view) is None
+    percent = replace(
+        CELLS,
+        columns=(ColumnCells(["A-7", "Margin (%)", "C-1"], ["a 7", "margin", "c 1"], [None] * 3), *CELLS.columns[1:]),
+    )
+    rate = replace(found, conditions=(ParsedCondition(NAME, "=", ("Margin (%)",)),))
+    view = view_of("margin", "", HARVESTS.header, kinds_of(HARVESTS), [one.texts for one in percent.columns])
+    assert (computation_of("margin", rate, HARVESTS, percent, view) is None) == (operation == "sum")
+
+
 # --- what was read and not understood ------------------------------------------------------------------------------------------
 
 
@@ -232,7 +384,8 @@ def test_two_intervals_beside_a_comparison_are_the_most() -> None:
     "question",
     [
         "plot with the second most potatoes", "who has the 2nd most", "le 2e plus grand", "most spuds but for A-7",
-        "most except Hill", "am meisten außer Hill", "most spuds on the hill", "most spuds on 3 plots over 20", "above 2 million",
+        "most on the 1st", "most except Hill", "am meisten außer Hill",
+        "most spuds on the hill", "most spuds on 3 plots over 20", "above 2 million",
     ],
 )  # fmt: skip
 def test_what_nothing_says_makes_no_computation(question: str) -> None:

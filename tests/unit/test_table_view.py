@@ -33,6 +33,8 @@ from cairn.query.table_view import FEW, LONGEST_CELL, MOST_SHOWN, OTHERS_SHOWN, 
         ("2023¹ or ③", [("2023",)]),
         ("above -5", [()]),
         ("more than 2 million, 5 Mio or 3 milliards", [(), (), ()]),
+        ("two million people, zwei Millionen, 5 mln, 500 TEUR or $5M", [(), (), (), (), ()]),
+        ("more than once", [()]),
         ("1,2,3", [()]),
     ],
 )
@@ -51,7 +53,78 @@ def test_months_and_days_are_told_from_numbers() -> None:
     assert not mentions_in("may I see all of them"), "a month needs a capital where it is a word of another kind"
     assert mentions_in("in May")[0].values == (5,)
     assert mentions_in("in june")[0].month
+    assert mentions_in("in Sept")[0].month
+    assert not mentions_in("sept jours")[0].month
     assert not mentions_in("im mai")
+
+
+@pytest.mark.parametrize(
+    ("question", "place", "said"),
+    [
+        ("the second highest", 2, "second"),
+        ("2nd oldest", 2, "2nd"),
+        ("the 3rd-highest", 3, "3rd"),
+        ("zweitgrößte Stadt", 2, "zweitgrößte"),
+        ("drittletzter", 3, "drittletzter"),
+        ("der neunte", 9, "neunte"),
+        ("the tenth", 10, "tenth"),
+        ("la huitième", 8, "huitième"),
+        ("el noveno", 9, "noveno"),
+        ("settima", 7, "settima"),
+        ("quartultimo", 4, "quartultimo"),
+        ("achtgrößte", 8, "achtgrößte"),
+        ("der vorletzte Platz", 2, "vorletzte"),
+        ("la 3e plus chère", 3, "3e"),
+        ("le deuxième", 2, "deuxième"),
+        ("el tercer piso", 3, "tercer"),
+        ("il terzultimo", 3, "terzultimo"),
+        ("am 2. Mai", 2, "2."),
+    ],
+)
+def test_a_place_is_told_from_a_number(question: str, place: int, said: str) -> None:
+    [found, *_] = mentions_in(question)
+    assert (found.values, found.ordinal, question[found.start : found.end]) == ((place,), True, said)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "fünftausend Euro",
+        "zweitürig",
+        "ein Drittel",
+        "8 oder 2",
+        "acht Tage",
+        "two years",
+        "the 2 oldest",
+        "2.5",
+        "2024er",
+        "achtzig",
+    ],
+)
+def test_a_number_is_no_place(question: str) -> None:
+    assert not any(one.ordinal for one in mentions_in(question))
+    assert mentions_in("drei Viertel")[-1].values == (3,)
+
+
+@pytest.mark.parametrize(
+    ("question", "value", "unit"),
+    [
+        ("over 2 kg", "2", "kg"),
+        ("more than twenty-five pounds", "25", "£"),
+        ("twenty five", "25", ""),
+        ("two hundred metres", "200", "m"),
+        ("trente-deux jours", "32", "d"),
+        ("mehr als 2 Wochen", "2", "w"),
+        ("2nd floor", "2", ""),
+        ("30 km/h", "30", "km/h"),
+        ("30 kilometres per hour", "30", "kilometres per hour"),
+        ("12 cents", "12", "cents"),
+        ("5 miles", "5", "mi"),
+    ],
+)
+def test_numbers_in_words_and_their_units(question: str, value: str, unit: str) -> None:
+    [found] = mentions_in(question)
+    assert (found.values, found.unit) == ((Decimal(value),), unit)
 
 
 def test_mentions_stand_where_they_are_said() -> None:

@@ -50,6 +50,17 @@ class ComputedAnswer:
     named: tuple[str, ...]
     listed: bool
 
+    def is_like(self, other: ComputedAnswer) -> bool:
+        """Whether both say the same, one perhaps with a name that the other leaves out: "Aladdin: 640", "640"."""
+        if self.listed or other.listed:
+            cells = (
+                {(row, name.rpartition(": ")[2]) for row, name in zip(found.rows, found.named, strict=False)}
+                for found in (self, other)
+            )
+            return self.listed == other.listed and next(cells) == next(cells)
+        one, two = sorted((self.value, other.value), key=len)
+        return self.rows == other.rows and (one == two or two.endswith(f": {one}"))
+
 
 def needed_cells(found: Computation) -> int:
     """How many cells the answer is written from."""
@@ -296,8 +307,9 @@ class _Writer:
 
     def _asked(self, cell: Mapping[str, Any]) -> str:
         if self.found.row is not None:
-            header = self.table.header[cell["position"]]
-            return year_of(header) or header.split(" / ")[0]
+            headers = [self.table.header[at] for at in self.found.columns]
+            header, years = self.table.header[cell["position"]], [*map(year_of, headers)]
+            return (year_of(header) if len({*years}) == len(years) else None) or header.split(" / ")[0]
         return str(cell["asked"] or "") if self.found.asked is not None else ""
 
     def _name(self, cell: Mapping[str, Any]) -> str:

@@ -32,7 +32,8 @@ class TableView:
 @dataclass(frozen=True, slots=True)
 class Mention:
     """A number, a month or a day that the question says: where, and what it may be read as: "2.500", with `mark` ".", as 2500 or
-    2.5. No values: it cannot be read."""
+    2.5. No values: it cannot be read. `ordinal`: it is the place of something, "second"; `unit`: what it is counted in, as
+    cairn.language.numbers calls it."""
 
     start: int
     end: int
@@ -40,13 +41,16 @@ class Mention:
     month: bool = False
     day: datetime.date | None = None
     mark: str = ""
+    ordinal: bool = False
+    unit: str = ""
 
 
 # --- what is decided ------------------------------------------------------------------------------------------------------------
 
 Asked = Literal[
     "none", "highest", "lowest", "top", "bottom", "sum", "average", "count", "count_distinct", "list", "value", "difference",
-    "growth", "share", "ratio",
+    "growth", "share", "ratio", "rank", "rank_from_below", "highest_period", "lowest_period", "sum_of_periods",
+    "average_of_periods",
 ]  # fmt: skip
 Aggregate = Literal["none", "sum", "average", "count"]
 Compared = Literal[
@@ -65,7 +69,8 @@ or a condition is compared with."""
 class ParserScores:
     """Log odds of what the parser decides, for n columns and m mentions: `asked` (ASKED), `aggregate` (AGGREGATES), `roles`
     (ROLES x n + 1, the last one: no column has it), `compared` (n x COMPARED), `values` (of the shown cells of each column
-    whether a condition means it), `mentions` (m x n + 2: the column that it limits; that it says how many; neither)."""
+    whether a condition means it), `mentions` (m x n + 2: the column that it limits; that it says how many, or which
+    place; neither)."""
 
     asked: Floats
     aggregate: Floats

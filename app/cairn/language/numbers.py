@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import pairwise
 from typing import Final
 
@@ -106,7 +107,7 @@ def quantities(text: str) -> Iterator[Quantity]:
             continue
         if found["word"]:
             word = fold(found["word"])
-            spelled = _read_words(word, text, found.end())
+            spelled = read_spelled(word, text, found.end())
             if spelled is None:
                 words.append(word)
                 continue
@@ -138,27 +139,37 @@ def _is_unit_alone(between: str) -> bool:
     return bool(_unit_name(unit)) and _JOINS.issuperset(rest)
 
 
-def _read_words(word: str, text: str, at: int) -> tuple[int, int] | None:
-    """A number in words that begins with `word`, and where it ends."""
-    total = _word_value(word)
-    if total is None:
+def read_spelled(word: str, text: str, at: int) -> tuple[int, int] | None:
+    """A number in words that begins with `word`, folded, which ends at `at`, and where it ends; None where it is none."""
+    first = _word_value(word)
+    if first is None:
         return None
-    last, end = total, at
+    thousands, below, last, end = (first, 0, first, at) if first >= 1000 else (0, first, first, at)
     while after := _NEXT_WORD.match(text, end):
         nxt, stop = fold(after[1]), after.end()
-        if nxt in _JOINS and (further := _NEXT_WORD.match(text, stop)):
+        joined = nxt in _JOINS
+        if joined and (further := _NEXT_WORD.match(text, stop)):
             nxt, stop = fold(further[1]), further.end()
         value = 1 if nxt in _ONES and 20 <= last <= 90 else _word_value(nxt)
-        if value is None:
-            break
-        if (20 <= last <= 90 and value < 20) or (last >= 100 and value < last):
-            total += value
-        elif (last, value) == (4, 20) or (value >= 100 and total < value):
-            total *= value
+        if value is None or (joined and (value >= 100 or _is_multiplied(text, stop))):
+            break  # "between one hundred and two hundred"
+        if (last, value) == (4, 20) and not joined:
+            below, value = below - 4 + 80, 80
+        elif value == 1000 and not thousands and below:
+            thousands, below = 1000 * below, 0
+        elif value == 100 and 0 < below < 100 and last < 100:
+            below *= 100
+        elif (20 <= last <= 90 and value < 20) or (last == 10 and 7 <= value <= 9) or (last >= 100 and value < last):
+            below += value
         else:
             break
-        last, end = (80 if (last, value) == (4, 20) else value), stop
-    return total, end
+        last, end = value, stop
+    return thousands + below, end
+
+
+def _is_multiplied(text: str, at: int) -> bool:
+    after = _NEXT_WORD.match(text, at)
+    return after is not None and ((_word_value(fold(after[1])) or 0) >= 100 or fold(after[1]) in _SCALES)
 
 
 def _word_value(word: str) -> int | None:
@@ -195,6 +206,26 @@ def _unit(text: str, at: int) -> tuple[str, str, int]:
     if later and word not in _JOINS and len(word) > 3 and (unit := _unit_name(fold(later[1]))):
         return unit, "", at
     return "", word, at
+
+
+def unit_behind(text: str, at: int) -> str:
+    """The unit of a number that ends there; "" where none of the known ones follows."""
+    return _unit(text, at)[0]
+
+
+def unit_named(text: str) -> str:
+    """The unit that a sign or a word says, whole; "" where it is none of the known ones."""
+    return _UNITS.get(fold(text.strip()), "")
+
+
+def amount_in(value: Decimal, unit: str, other: str) -> Decimal | None:
+    """An amount in another unit of the same kind; None where they measure different things."""
+    if unit == other:
+        return value
+    one, two = _FACTORS.get(unit), _FACTORS.get(other)
+    if one is None or two is None or one[0] != two[0]:
+        return None
+    return value * Decimal(one[1]) / Decimal(two[1])
 
 
 def _unit_name(word: str) -> str:

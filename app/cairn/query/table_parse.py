@@ -24,9 +24,24 @@ from cairn.domain.table_parsing import (
 )
 
 _MEASURED: Final = frozenset(
-    {"highest", "lowest", "top", "bottom", "sum", "average", "value", "difference", "growth", "ratio"}
+    {
+        "highest",
+        "lowest",
+        "top",
+        "bottom",
+        "sum",
+        "average",
+        "value",
+        "difference",
+        "growth",
+        "ratio",
+        "rank",
+        "rank_from_below",
+    }
 )
-_NAMES: Final = frozenset({"highest", "lowest", "top", "bottom", "list", "count_distinct"})
+_NAMES: Final = frozenset({"highest", "lowest", "top", "bottom", "list", "count_distinct", "rank", "rank_from_below"})
+_OF_PLACE: Final[dict[Asked, bool]] = {"top": False, "bottom": False, "rank": True, "rank_from_below": True}
+"""What has a number: of rows, or the place of one."""
 _OF_TWO: Final = frozenset({"difference", "growth"})
 
 
@@ -99,7 +114,7 @@ def parse(scores: ParserScores, view: TableView, mentions: Sequence[Mention]) ->
         said = tuple(mention for mention, limit in zip(mentions, limits, strict=True) if limit == at)
         conditions.append(ParsedCondition(at, one, tuple(values), said, second if one.startswith("col") else None))
     many = [mention for mention, limit in zip(mentions, limits, strict=True) if limit == columns]
-    counts = asked in ("top", "bottom") and len(many) == 1
+    counts = len(many) == 1 and many[0].ordinal == _OF_PLACE.get(asked)
     used = {mention for one in conditions for mention in one.mentions} | {*(many if counts else ())}
     left = tuple(mention for mention in mentions if mention not in used)
     return ParsedQuestion(

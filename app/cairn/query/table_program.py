@@ -9,20 +9,23 @@ from __future__ import annotations
 import calendar
 import datetime
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Final
 
-from cairn.domain.computation import MOST_LISTED, CellCondition, CellInterval, Comparison, Computation
+from cairn.domain.computation import MOST_LISTED, CellCondition, CellInterval, Comparison, Computation, Operation
 from cairn.domain.table import TableCells, TableSketch
-from cairn.domain.table_parsing import Kind, Mention, TableView
-from cairn.language.cells import is_year, tokens_of
+from cairn.domain.table_parsing import Asked, Kind, Mention, TableView
+from cairn.language.cells import is_year, read_cell, tokens_of
 from cairn.language.dates import months_in
+from cairn.language.text import fold
 from cairn.language.tokens import ALL_STOP_WORDS, same_word
 from cairn.query.table_parse import ParsedCondition, ParsedQuestion
+from cairn.query.table_periods import period_columns
+from cairn.query.table_units import number_in
 from cairn.query.table_view import closeness
-from cairn.query.table_words import ORDINALS, RANKS, RATIOS, header_words
+from cairn.query.table_words import RANKS, RATIOS, header_words, says_comparison
 
 _YES: Final = frozenset(
     ["yes", "y", "true", "x", "ja", "j", "wahr", "oui", "o", "vrai", "si", "s", "verdadero", "vero"]
@@ -69,30 +72,31 @@ def computation_of(
         _check_words(question, parsed, table, cells)
         _check_left(question, parsed, table)
         limits = _limits(question, parsed, table, cells, view)
-        return _made(parsed, table, limits, cells)
+        return _made(question, parsed, table, limits, cells)
     except Unsayable:
         return None
 
 
 def _check_words(question: str, parsed: ParsedQuestion, table: TableSketch, cells: TableCells) -> None:
-    """The parser knows no ranks, leaves nothing out unless it says so, and may miss a condition: a word that cells of a column of
-    words have, and neither a condition nor what the table is called by, limits rows in a way that was not understood."""
+    """The parser leaves nothing out unless it says so, and may miss a condition: a word that cells of a column of words have, and
+    neither a condition nor what the table is called by, limits rows in a way that was not understood."""
     words = [word for word in tokens_of(question) if word not in ALL_STOP_WORDS]
-    said = {*words}
-    if any(ORDINALS.get(word, 1) > 1 or _RANK.fullmatch(word) for word in words):
-        raise Unsayable
+    said = {word for word in words if word.isalpha() and len(word) > 1}
     if {*tokens_of(question)} & _EXCLUDING and not any(one.compared in ("not", "empty") for one in parsed.conditions):
         raise Unsayable
     known = {word for text in (*_names(table), *table.header) for word in tokens_of(text)}
     known |= {word for one in parsed.conditions for value in one.values for word in tokens_of(value)}
     for kind, column in zip(kinds_of(table), cells.columns, strict=True):
         held = {word for key in {*column.keys} for word in key.split()} if kind == "text" else set()
-        for word in said & held:
-            if word.isalpha() and len(word) > 1 and not any(word == one or same_word(word, one) for one in known):
-                raise Unsayable
+        if any(_is_one_of(word, held) and not _is_one_of(word, known) for word in said):
+            raise Unsayable
 
 
-_RANK: Final = re.compile(r"(?:[2-9]|[1-9]\d{1,3})(?:st|nd|rd|th|e|eme|te|ter|tes|ten|a|o)")
+def _is_one_of(word: str, others: Collection[str]) -> bool:
+    """In any inflection."""
+    return word in others or any(word[:1] == other[:1] and same_word(word, other) for other in others)
+
+
 _EXCLUDING: Final = frozenset(
     (
         "but", "except", "excluding", "excepting", "besides", "apart", "ausser", "ausgenommen", "abgesehen", "sauf", "hors",
@@ -116,10 +120,37 @@ def _check_left(question: str, parsed: ParsedQuestion, table: TableSketch) -> No
     months = months_in(around)
     for one in parsed.left:
         said = {int(value) for value in one.values if value == int(value)}
-        spelled = not question[one.start : one.end][:1].isdecimal()
+        said_as = question[one.start : one.end]
+        spelled = not said_as[:1].isdecimal()
+        if one.ordinal:
+            first = spelled and said == {1} and not counts_off(question, one, table)
+            if fold(said_as) not in around and not first:
+                raise Unsayable
+            continue
+        if one.unit:
+            raise Unsayable  # an amount that limits nothing
         known = not months.isdisjoint(said) if one.month else not numbers.isdisjoint(map(str, one.values))
         if not known and not (spelled and not one.month and said == {1}):
             raise Unsayable
+
+
+def counts_off(question: str, one: Mention, table: TableSketch) -> bool:
+    """Whether an ordinal says which floor, class or half is meant, and no place among the rows."""
+    headers = {word for text in table.header for word in tokens_of(text)}
+    behind = tokens_of(question[one.end :])[:1]
+    return any(word in _COUNTED_OFF or _is_one_of(word, headers) for word in behind)
+
+
+_COUNTED_OFF: Final = frozenset(
+    (
+        "half", "quarter", "third", "term", "semester", "trimester", "floor", "class", "division", "grade", "league", "lap",
+        "leg", "round", "shift", "week", "month", "year", "day", "street", "avenue", "hand", "person", "time", "stage",
+        "generation", "halbjahr", "quartal", "klasse", "stock", "etage", "liga", "runde", "schicht", "woche", "monat", "jahr",
+        "tag", "mal", "semestre", "trimestre", "classe", "ligue", "tour", "semaine", "mois", "annee", "jour", "fois", "main",
+        "piso", "planta", "clase", "vuelta", "ronda", "turno", "semana", "mes", "ano", "dia", "vez", "mano", "piano", "lega",
+        "giro", "settimana", "mese", "anno", "giorno", "volta", "fascia",
+    )
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +177,12 @@ def _limits(question: str, parsed: ParsedQuestion, table: TableSketch, cells: Ta
         elif kind == "flag":
             found = _with_keys(found, one.column, cells, one.compared == "=", lambda key: key in _YES)
         elif kind == "text":
-            found = _with_texts(found, question, one, cells, view.columns[one.column].values)
+            found = _with_texts(found, question, one, table, cells, view.columns[one.column].values)
         elif kind == "date":
-            found = _with_interval(found, one, _period(one, cells.columns[one.column].dates))
+            found = _with_interval(found, one, _period(_to_its_end(question, one), cells.columns[one.column].dates))
         else:
-            found = _with_number(found, one, table, spare=bool(parsed.left))
+            compares = says_comparison(question)  # "more than one", "above average": no number that was read
+            found = _with_number(found, one, table, spare=bool(parsed.left) or compares)
     if len(found.conditions) > _MOST_CONDITIONS or len(found.within) > _MOST_INTERVALS:
         raise Unsayable
     return found
@@ -183,7 +215,7 @@ MOST_TOLD: Final = 5  # bound: tests/unit/test_table_program.py
 
 
 def _with_texts(
-    found: _Limits, question: str, one: ParsedCondition, cells: TableCells, shown: Sequence[str]
+    found: _Limits, question: str, one: ParsedCondition, table: TableSketch, cells: TableCells, shown: Sequence[str]
 ) -> _Limits:
     column = cells.columns[one.column]
     pairs = {(key, text.strip()) for key, text in zip(column.keys, column.texts, strict=True)}
@@ -195,6 +227,11 @@ def _with_texts(
     if any(words.isdisjoint(map(str, mention.values)) for mention in one.mentions if not mention.month):
         raise Unsayable  # "size 38 or M"
     asked = tokens_of(question)
+    names = {word for text in _names(table) for word in tokens_of(text)}
+    for text in meant.values():
+        said = {word for word in tokens_of(text) if word in asked}
+        if said and len(said) < len(tokens_of(text)) and said <= names:
+            raise Unsayable  # "of the Valdora", in a document of that name, is not the row "CAI Valdora"
     least = min(closeness(asked, text) for text in meant.values())
     if any(closeness(asked, text) >= least > 0 for _, text in pairs if text and text not in shown):
         raise Unsayable  # what was not shown may be meant as well
@@ -214,10 +251,15 @@ def _place_in(question: str, key: str, others: Iterable[str]) -> int:
 
 
 def _with_number(found: _Limits, one: ParsedCondition, table: TableSketch, *, spare: bool) -> _Limits:
-    """`spare`: the question has numbers that limit nothing."""
+    """`spare`: the question has numbers that limit nothing, or says that something is compared."""
     if any(mention.month or mention.day for mention in one.mentions):
         raise Unsayable
-    said = [_number_of(mention, table) for mention in one.mentions]
+    units = {mention.unit for mention in one.mentions} - {""}
+    shared = units.pop() if one.compared == "between" and len(units) == 1 else ""  # "between 500 and 800 grams"
+    mentions = [replace(mention, unit=mention.unit or shared) for mention in one.mentions]
+    if one.compared != "=" and any(mention.ordinal for mention in mentions):
+        raise Unsayable
+    said = [_number_of(mention, table, one.column) for mention in mentions]
     if one.compared == "between":
         if len(said) != 2:
             raise Unsayable
@@ -236,11 +278,14 @@ def _with_number(found: _Limits, one: ParsedCondition, table: TableSketch, *, sp
     return replace(found, within=(*found.within, CellInterval(one.column, least, most, f"{said_so} {bound}")))
 
 
-def _number_of(mention: Mention, table: TableSketch) -> Decimal:
-    """As the table writes numbers: "2.500" is 2500 where it has decimals behind a comma. Raises Unsayable where it is open."""
+def _number_of(mention: Mention, table: TableSketch, column: int) -> Decimal:
+    """As the table writes numbers, "2.500" is 2500 where it has decimals behind a comma, in the unit of the column. Raises
+    Unsayable where it is open."""
     if len(mention.values) > 1 and (table.mark is None or mention.mark == table.mark):
         raise Unsayable
-    return mention.values[0]
+    if (number := number_in(mention, table, column)) is None:
+        raise Unsayable  # "2 kg" of what is in centimetres
+    return number
 
 
 # --- dates ------------------------------------------------------------------------------------------------------------------
@@ -258,6 +303,16 @@ def _with_interval(
     return replace(found, within=(*found.within, CellInterval(one.column, bounds[0], bounds[1], said)))
 
 
+def _to_its_end(question: str, one: ParsedCondition) -> ParsedCondition:
+    """ "Before the end of March": until then."""
+    ends = any(_END_OF.search(question[: mention.start]) for mention in one.mentions)
+    return replace(one, compared="<=") if ends and one.compared == "<" else one
+
+
+_END_OF: Final = re.compile(
+    r"\b(?:end of|ende|fin (?:de |du mois de )?|fin(?:al)?(?:es)? de|fine (?:di |del )?)(?: ?the month of)? *\Z",
+    re.IGNORECASE,
+)
 _DAY: Final = datetime.timedelta(days=1)  # bound: tests/unit/test_table_program.py
 
 
@@ -330,14 +385,24 @@ def _whole(year: int, month: int | None = None) -> tuple[datetime.date, datetime
 # --- what is computed -------------------------------------------------------------------------------------------------------
 
 
-def _made(parsed: ParsedQuestion, table: TableSketch, limits: _Limits, cells: TableCells) -> Computation:
+def _made(question: str, parsed: ParsedQuestion, table: TableSketch, limits: _Limits, cells: TableCells) -> Computation:
     made = Computation(
         "count", conditions=limits.conditions, within=limits.within, comparison=limits.comparison, bound=limits.bound,
         compared=limits.compared, other=limits.other,
     )  # fmt: skip
+    if parsed.asked in _OF_PERIODS:
+        return _over_periods(parsed, made, table, cells)
     if parsed.group is not None:
         return _grouped(parsed, made, table)
     match parsed.asked:
+        case "rank" | "rank_from_below":
+            ranked = parsed.measure is None or header_words(table.header[parsed.measure]) & RANKS
+            if ranked or parsed.many is None or counts_off(question, parsed.many, table):
+                raise Unsayable  # "who came second", of a column of places
+            turned = parsed.asked == "rank_from_below"
+            return replace(
+                made, operation="rank", measure=parsed.measure, asked=parsed.named, place=_many(parsed), turned=turned
+            )
         case "highest" | "lowest":
             return replace(made, operation=parsed.asked, measure=parsed.measure, asked=parsed.named)
         case "top" | "bottom":
@@ -386,6 +451,31 @@ def says_no_amount(table: TableSketch, at: int) -> bool:
 
 
 _AGES: Final = frozenset(("age", "alter", "edad", "eta"))
+
+
+_OF_PERIODS: Final[dict[Asked, Operation]] = {
+    "highest_period": "highest", "lowest_period": "lowest", "sum_of_periods": "sum", "average_of_periods": "average",
+}  # fmt: skip
+
+
+def _over_periods(parsed: ParsedQuestion, made: Computation, table: TableSketch, cells: TableCells) -> Computation:
+    """Over the years, months or quarters of one row."""
+    operation, columns = _OF_PERIODS[parsed.asked], period_columns(table.header, table.numeric)
+    limited = made.within or made.comparison is not None or not made.conditions
+    rows = [] if limited else rows_that(cells, made.conditions)
+    if len(rows) != 1 or not columns:
+        raise Unsayable
+    [row], label = rows, cells.columns[0].texts[rows[0] - 1]
+    headers = {word for at in columns for word in tokens_of(table.header[at])}
+    of_some = headers & {str(value) for one in parsed.left for value in one.values}
+    if of_some or months_in(headers) & {int(value) for one in parsed.left if one.month for value in one.values}:
+        raise Unsayable  # "in 2024"
+    texts = [cells.columns[at].texts[row - 1] for at in columns]
+    if any(read_cell(text, "," if table.mark == "," else ".").kind == "text" for text in texts):
+        raise Unsayable  # "900 (r)" may be the highest
+    if operation == "sum" and ("%" in label or header_words(label) & (RATIOS | RANKS | _AGES)):
+        raise Unsayable
+    return Computation(operation, row=row, columns=columns, label=label)
 
 
 def _many(parsed: ParsedQuestion) -> int:
@@ -459,7 +549,5 @@ def _of_two(parsed: ParsedQuestion, made: Computation, table: TableSketch, cells
 
 def rows_that(cells: TableCells, conditions: Sequence[CellCondition]) -> list[int]:
     """Numbers, from 1, of the rows whose cells are called so."""
-    return [
-        row for row in range(1, len(cells.totals) + 1)
-        if all(cells.columns[one.position].keys[row - 1] in one.keys for one in conditions)
-    ]  # fmt: skip
+    wanted = [(cells.columns[one.position].keys, frozenset(one.keys)) for one in conditions]
+    return [row for row in range(1, len(cells.totals) + 1) if all(held[row - 1] in keys for held, keys in wanted)]

@@ -977,6 +977,13 @@ def besides_date(header: str) -> str:
     return " ".join(word for word in tokens_of(header) if not word.isdigit())
 
 
+def says_comparison(text: str) -> bool:
+    """Whether something is compared: "more than", "at least", "above average"."""
+    tokens = tokens_of(text)
+    said = {name for _, _, names in _said(tokens) for name in names}
+    return bool(said & {*COMPARISONS}) or not THAN.isdisjoint(tokens)
+
+
 # --- what a table is counted in -------------------------------------------------------------------------------------------
 
 _IN_SCALE: Final = (  # measured: tests/unit/test_edges_query.py

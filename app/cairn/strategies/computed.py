@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from cairn.answer.computed import CONFIDENCE, ComputedAnswer, computed_draft, table_draft, word_computed
@@ -20,7 +21,7 @@ from cairn.query.table_words import read_question
 from cairn.runs.context import Outcome, Run
 from cairn.runs.library import ParsedTable, TableComputation
 
-CERTAIN: Final = 0.65
+CERTAIN: Final = 0.7  # measured: tests/unit/test_table_certainty.py
 """How certain the table parser must be of all that it decides, that it is computed;"""
 MEANT: Final = 0.3
 """and that the table is shown, where nothing else answers."""
@@ -28,48 +29,70 @@ MEANT: Final = 0.3
 
 def probably_right(certainty: float) -> float:
     """The share of what is computed at such a certainty that is right: a logistic regression on its log odds, fitted to questions
-    about tables that the parser was not trained on (docs/adr/0161-a-table-parser.md). Below that of what rules compute."""
+    about tables that the parser was not trained on, those of its own kind, those of an encyclopaedia and two exams counting the
+    same (docs/adr/0163-more-to-learn-from.md). Below that of what rules compute."""
     odds = math.log(certainty / (1 - min(certainty, 1 - 1e-9)))
     return min(1 / (1 + math.exp(-(RIGHT_AT_EVEN + RIGHT_BY_ODDS * odds))), MOST_RIGHT)
 
 
-RIGHT_AT_EVEN, RIGHT_BY_ODDS = 0.668, 0.804  # measured: tests/unit/test_table_certainty.py
-MOST_RIGHT: Final = 0.92  # bound: tests/unit/test_table_certainty.py
+RIGHT_AT_EVEN, RIGHT_BY_ODDS = 0.501, 0.393  # measured: tests/unit/test_table_certainty.py
+MOST_RIGHT: Final = 0.84  # bound: tests/unit/test_table_certainty.py
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """What came out of the cells of a table, in words, and how probably it is what was asked for."""
+
+    found: TableComputation
+    written: ComputedAnswer
+    confidence: float
 
 
 async def compute_answer(run: Run) -> tuple[Outcome | None, ParsedTable | None]:
     """Over a table of which a part was found, also one that is not read otherwise: the more are looked at, the surer is which
     one is meant. No outcome where the question asks for no computation, or it is not certain over which cells; then a table may
     be what it is about. Raises CairnError."""
-    question = read_question(run.plan.text)
     passages = [one for search in run.record.searches for one in search.result.passages]
     if not passages:
         return None, None
     began = time.perf_counter()
+    question = read_question(run.plan.text)
     found = await run.deps.library.compute_over_table(question, passages) if question is not None else None
-    written, confidence, meant = _worded(run, found), CONFIDENCE, None
-    if written is None and (meant := await _parse(run, passages)) is not None and meant.parsed.certainty >= CERTAIN:
+    by_rules = _worded(run, found, CONFIDENCE)
+    meant = await _parse(run, passages, needed=by_rules is None)
+    by_parser = None
+    if meant is not None and (by_rules is not None or meant.parsed.certainty >= CERTAIN):
         found = await run.deps.library.compute(meant)
-        written, confidence = _worded(run, found), probably_right(meant.parsed.certainty)
+        by_parser = _worded(run, found, probably_right(meant.parsed.certainty))
+    chosen = choose(by_rules, by_parser)
     run.record.spent("answer", began)
-    if found is None or written is None:
-        return None, meant
-    return await _told(run, found, written, confidence), None
+    return (None, meant) if chosen is None else (await _told(run, chosen), None)
 
 
-def _worded(run: Run, found: TableComputation | None) -> ComputedAnswer | None:
-    return word_computed(found.computation, found.cells, found.table, run.plan.language) if found else None
+def choose(by_rules: Computed | None, by_parser: Computed | None) -> Computed | None:
+    """Of what rules and the parser compute. Where they differ, one in two is wrong, and nobody knows which: then neither."""
+    if by_rules is None or by_parser is None:
+        return by_rules or by_parser
+    same_table = by_rules.found.table.address == by_parser.found.table.address
+    return by_rules if same_table and by_parser.written.is_like(by_rules.written) else None
 
 
-async def _parse(run: Run, passages: Sequence[Passage]) -> ParsedTable | None:
-    """The table that the question is most probably about, where the table parser takes it to be about any."""
+def _worded(run: Run, found: TableComputation | None, confidence: float) -> Computed | None:
+    written = word_computed(found.computation, found.cells, found.table, run.plan.language) if found else None
+    return Computed(found, written, confidence) if found is not None and written is not None else None
+
+
+async def _parse(run: Run, passages: Sequence[Passage], *, needed: bool) -> ParsedTable | None:
+    """The table that the question is most probably about, where the table parser takes it to be about any. `needed`: without it
+    there is less of an answer."""
     parser = run.deps.searcher.table_parser(run.question.collection)
     if parser is None:
         return None
     try:
         read = await run.deps.library.parse_over_tables(run.plan.text, passages, parser)
     except ProviderError as error:
-        run.record.degraded.append(f"what is asked of tables could not be read: {error.detail}")
+        if needed:
+            run.record.degraded.append(f"what is asked of tables could not be read: {error.detail}")
         return None
     surest = max((one.parsed.certainty for one in read), default=0.0)
     return read[0] if surest >= MEANT else None
@@ -87,10 +110,10 @@ async def show_table(run: Run, meant: ParsedTable) -> Outcome | None:
     return Outcome(draft, "extractive", (passage,), origin="computed")
 
 
-async def _told(run: Run, found: TableComputation, written: ComputedAnswer, confidence: float) -> Outcome:
-    address = found.table.address
+async def _told(run: Run, computed: Computed) -> Outcome:
+    found, written, address = computed.found, computed.written, computed.found.table.address
     placed = await run.deps.library.passages_at(address.document_id, [start for start, _ in written.rows])
-    draft = computed_draft(written, placed, run.plan.language, confidence)
+    draft = computed_draft(written, placed, run.plan.language, computed.confidence)
     sources = tuple({one.passage_id: one for one in placed.values()}.values())
     run.emit(SourcesFound(sources))
     run.emit(Progress("generate", 85, f"Computed over {found.cells.rows} cells", numbers={"cells": found.cells.rows}))
