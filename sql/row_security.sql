@@ -62,7 +62,8 @@ BEGIN
              AND rag.reads_session(tenant_id, session_id, %2$s)'
         WHEN kind = 'messages' THEN 'rag.reads_session(tenant_id, session_id, %2$s)'
         WHEN kind = 'sessions' THEN 'rag.reads_session(tenant_id, id, %2$s)'
-        WHEN kind = 'feedback' THEN 'rag.reads_run(tenant_id, run_id, %2$s)'
+        -- a comment quotes what its run stood on, and when the run has gone by its age nobody can tell what that was
+        WHEN kind = 'feedback' THEN 'coalesce(rag.reads_run(tenant_id, run_id, %2$s), rated_by = ANY (%2$s))'
         WHEN kind = 'communities' THEN 'rag.reads_documents(tenant_id, document_ids, %2$s)'
         WHEN kind = 'run_legs' THEN
             '(SELECT true FROM rag.runs r WHERE r.tenant_id = %1$s.tenant_id AND r.started_at = %1$s.started_at AND r.id = %1$s.run_id)'

@@ -323,18 +323,20 @@ COMMENT ON FUNCTION rag.reads_legs IS 'Whether nothing that a run found is withh
 CREATE OR REPLACE FUNCTION rag.reads_run(tenant bigint, run uuid, readers text[]) RETURNS boolean
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp AS $$
 BEGIN
-  RETURN NOT EXISTS (
-    SELECT 1 FROM runs r WHERE r.tenant_id = tenant AND r.id = run AND coalesce(
-      NOT ((r.asked_by = ANY (readers) OR r.outcome = 'ok' AND r.asked_as <@ readers)
+  RETURN (
+    SELECT bool_and(coalesce(kept.shown, false)) FROM (
+      SELECT (r.asked_by = ANY (readers) OR r.outcome = 'ok' AND r.asked_as <@ readers)
         AND reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers)
-        AND reads_legs(tenant, r.started_at, r.id, readers)), true)
-  ) AND NOT EXISTS (
-    SELECT 1 FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = run AND coalesce(
-      NOT ((r.asked_by = ANY (readers) OR r.status = 'ok' AND r.asked_as <@ readers)
-        AND reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers)), true));
+        AND reads_legs(tenant, r.started_at, r.id, readers) AS shown
+      FROM runs r WHERE r.tenant_id = tenant AND r.id = run
+      UNION ALL
+      SELECT (r.asked_by = ANY (readers) OR r.status = 'ok' AND r.asked_as <@ readers)
+        AND reads_documents(tenant, r.document_ids, readers) AND reads_session(tenant, r.session_id, readers)
+      FROM resumable_runs r WHERE r.tenant_id = tenant AND r.id = run) AS kept);
 END
 $$;
-COMMENT ON FUNCTION rag.reads_run IS 'Whether nothing that a run stands on is withheld from whoever has these principals.';
+COMMENT ON FUNCTION rag.reads_run IS
+  'Whether nothing that a run stands on is withheld from whoever has these principals; null where the run is not kept any more.';
 
 -- Restricted documents are in no graph: what it knows, everybody in the tenant may know. Takes what was staged of them away.
 CREATE OR REPLACE FUNCTION rag.unstage_restricted(collection uuid) RETURNS void
@@ -508,6 +510,7 @@ BEGIN
     WHERE d.tenant_id = tenant AND d.id = ANY (item.ids);
   END LOOP;
   IF changed = '{}' THEN RETURN; END IF;
+  PERFORM pg_notify('cairn_keys', 'access');  -- what a replica has not replayed yet is asked of the primary from now on
   -- from here on the lock of the collection is held, until the commit
   UPDATE collections c SET epoch = c.epoch + 1 WHERE c.tenant_id = tenant AND c.id = collection;
   IF shut <> '{}' THEN

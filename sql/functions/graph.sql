@@ -182,6 +182,13 @@ DECLARE
   renamed uuid[]; names text[]; kinds text[]; fewer uuid[]; crossed uuid[]; came_or_went uuid[]; changed uuid[];
 BEGIN
   PERFORM unstage_restricted(collection);
+  -- Summaries may quote what is gone, also where the graph stays what it is: other words may say the same names and relations,
+  -- and a restricted document is in no graph. Few communities have one; asked for first, that passes over the others before row
+  -- security looks at their documents, one by one.
+  IF cardinality(old_passages) > 0 AND NOT again THEN
+    UPDATE communities SET title = '', summary = '', document_ids = '{}', summarised_at = NULL
+    WHERE tenant_id = tenant AND collection_id = collection AND summarised_at IS NOT NULL AND document_ids && replaced;
+  END IF;
   -- What models said of passages that are gone.
   IF NOT again AND EXISTS (SELECT 1 FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)) THEN
     DELETE FROM extractions x WHERE x.tenant_id = tenant AND x.document_id = ANY (replaced)
@@ -314,12 +321,6 @@ BEGIN
     WHERE m.tenant_id = tenant AND m.undone_at IS NULL
       AND (m.entity_id = ANY (came_or_went) OR m.into_id = ANY (came_or_went))) THEN
     PERFORM redirect_entities(collection, came_or_went);
-  END IF;
-
-  -- Summaries may quote what is gone.
-  IF cardinality(old_passages) > 0 AND NOT again THEN
-    UPDATE communities SET title = '', summary = '', document_ids = '{}', summarised_at = NULL
-    WHERE tenant_id = tenant AND collection_id = collection AND document_ids && replaced;
   END IF;
 END
 $$;

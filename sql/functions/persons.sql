@@ -5,11 +5,37 @@
 -- Forgetting has two transactions. The first notes the callers, and waits for whoever is writing for them just then; from its commit on
 -- nothing of them is written, for an hour. The second finds all there is.
 
--- By SHA-256, which is the same in every major version of PostgreSQL.
+-- pg_locks shows every login which advisory locks are held, so a key that can be reckoned would tell analysts who is asking. So it is a
+-- digest with a secret of the tenant, which is the salt of the row without a digest in forgotten_callers: analysts cannot read it, everybody
+-- who serves the tenant reads the same, and nobody is found by it. By SHA-256, which is the same in every major version of PostgreSQL.
 CREATE OR REPLACE FUNCTION rag.lock_of(caller text, tenant bigint) RETURNS bigint
-LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-RETURN ('x' || encode(substr(sha256(convert_to(tenant || ' ' || caller, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint;
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, rag, pg_temp AS $$
+#variable_conflict use_variable
+DECLARE
+  secret bytea;
+BEGIN
+  LOOP
+    secret := (SELECT f.salt FROM forgotten_callers f WHERE f.tenant_id = tenant AND f.digest = '');
+    EXIT WHEN secret IS NOT NULL;
+    -- the first of a tenant makes it; who comes in the same moment waits for that, and reads it then
+    INSERT INTO forgotten_callers (tenant_id, digest, salt, mark, forgotten_at)
+    VALUES (tenant, '', uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()), '', 'infinity') ON CONFLICT DO NOTHING;
+  END LOOP;
+  RETURN ('x' || encode(substr(sha256(secret || convert_to(caller, 'UTF8')), 1, 8), 'hex'))::bit(64)::bigint;
+END
+$$;
 COMMENT ON FUNCTION rag.lock_of(text, bigint) IS 'The advisory lock by which a caller is forgotten while nobody writes for them.';
+
+-- Tenants that are there already, and may be busy, have theirs from the beginning: nobody waits for a writer that happens to be the first.
+DO $secrets$
+BEGIN
+  IF NOT rag.is_distributed() THEN  -- where rows of all tenants cannot be written beside changes of tables
+    INSERT INTO rag.forgotten_callers (tenant_id, digest, salt, mark, forgotten_at)
+    SELECT t.id, '', uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()), '', 'infinity' FROM rag.tenants t
+    ON CONFLICT DO NOTHING;
+  END IF;
+END
+$secrets$;
 
 -- What stands in the place of a caller that was forgotten within the hour; null: the caller is kept. Until the transaction ends nobody is
 -- forgotten who was asked about in it. Asked before anything else is locked.
@@ -115,7 +141,9 @@ COMMENT ON FUNCTION rag.readable_of IS
 
 -- A record for each row: what stands in it but the tenant, and no secrets. Of what others asked, and of what stands on documents that are
 -- not theirs to read, that it is there, and when; their own words always. Of a message whose run is gone it is not known whose it is: they
--- are told what they may read, and of the rest what was said by who could read no more than they.
+-- are told what they may read, and of the rest what was said by who could read no more than they. Jobs of the house bear the
+-- name of who gave rise to them: they are told as row security shows them (sql/row_security.sql). What a reply named is not known:
+-- it is told to who is kept from nothing.
 CREATE OR REPLACE FUNCTION rag.kept_of(callers text[], names text[], keys uuid[], counted uuid[]) RETURNS TABLE (kind text, record jsonb)
 LANGUAGE plpgsql STABLE SET search_path = pg_catalog, rag, pg_temp AS $$
 #variable_conflict use_variable
@@ -124,9 +152,18 @@ DECLARE
   withheld CONSTANT jsonb := '{"withheld": true}';
   told text[]; asked uuid[]; readers text[]; own uuid[]; others uuid[]; alone text[]; open_sessions text[]; open_runs uuid[];
   begun_as text;
+  listed boolean := false;  -- as rag.withholds()
+  hidden boolean := false;  -- a list is without them
 BEGIN
   SELECT a.* INTO told, asked, readers, own, others, alone, open_sessions, open_runs FROM readable_of(callers, names, keys) AS a;
   begun_as := md5(asked_as(readers)::text);
+  IF NOT is_distributed() THEN  -- which keeps no access lists
+    SELECT count(*) > 0, coalesce(bool_or(l.access <> '{}' AND NOT l.access && readers), false) INTO listed, hidden FROM (
+      SELECT d.access FROM documents d WHERE d.tenant_id = tenant AND d.access IS NOT NULL
+      UNION ALL SELECT r.access FROM access_rules r WHERE r.tenant_id = tenant AND r.access <> '{}'
+      UNION ALL SELECT ARRAY(SELECT jsonb_array_elements_text(folder.access))
+        FROM sources s CROSS JOIN LATERAL jsonb_each(s.access) AS folder (name, access) WHERE s.tenant_id = tenant) AS l;
+  END IF;
   RETURN QUERY SELECT 'conversation', CASE WHEN s.id = ANY (open_sessions) THEN to_jsonb(s) ELSE withheld || jsonb_build_object(
       'id', s.id, 'message_count', s.message_count, 'created_at', s.created_at, 'last_used_at', s.last_used_at) END
       || jsonb_build_object('asked_by', ARRAY(SELECT a FROM unnest(s.asked_by) AS a WHERE a = ANY (callers)))
@@ -165,11 +202,20 @@ BEGIN
           SELECT g.gap FROM qa_gaps g WHERE g.tenant_id = tenant AND g.collection_id = q.collection_id AND g.session_id = q.id ORDER BY g.gap))
       ELSE withheld || jsonb_build_object('id', q.id, 'created_at', q.created_at, 'last_accessed_at', q.last_accessed_at) END
     FROM qa_sessions q WHERE q.tenant_id = tenant AND q.asked_by && callers ORDER BY q.id;
-  RETURN QUERY SELECT 'reply', to_jsonb(i) - 'body' - 'fingerprint' - 'claim' || jsonb_build_object('body', convert_from(i.body, 'UTF8'))
+  RETURN QUERY SELECT 'reply', CASE
+      WHEN NOT hidden
+        THEN to_jsonb(i) - 'body' - 'fingerprint' - 'claim' || jsonb_build_object('body', convert_from(i.body, 'UTF8'))
+      ELSE withheld || jsonb_build_object('key', i.key, 'created_at', i.created_at) END
     FROM idempotency_keys i WHERE i.tenant_id = tenant AND (
       CASE WHEN starts_with(i.caller, '[') THEN i.caller::jsonb ->> 0 = ANY (callers)
         ELSE EXISTS (SELECT 1 FROM unnest(callers) AS c WHERE i.caller = c OR starts_with(i.caller, c || ' ')) END) ORDER BY i.key;
-  RETURN QUERY SELECT 'job', to_jsonb(j) FROM jobs j
+  RETURN QUERY SELECT 'job', CASE
+      WHEN j.payload #>> '{ordered_by,reads_all}' IS DISTINCT FROM 'true' OR NOT j.payload ? 'tells_of_restricted' AND (
+          NOT listed OR j.kind NOT IN ('index_uploads', 'fetch_urls', 'sync_source') AND j.payload ? 'collection_id'
+            AND reads_collection(tenant, j.payload ->> 'collection_id', readers)) THEN to_jsonb(j)
+      ELSE withheld || jsonb_build_object(
+          'id', j.id, 'kind', j.kind, 'created_at', j.created_at, 'started_at', j.started_at, 'finished_at', j.finished_at) END
+    FROM jobs j
     WHERE j.tenant_id = tenant AND j.payload #>> '{ordered_by,id}' = ANY (callers) ORDER BY j.id;
   RETURN QUERY SELECT 'key', to_jsonb(k) - 'key_hash' FROM api_keys k WHERE k.tenant_id = tenant AND k.id = ANY (keys) ORDER BY k.id;
   RETURN QUERY SELECT 'key_made', jsonb_build_object('id', k.id, 'created_at', k.created_at) FROM api_keys k

@@ -31,6 +31,10 @@ COMMENT ON FUNCTION rag.wordless_event IS 'What may stay of an event when docume
 
 -- Ended runs older than keep_days, and those that were lost as long ago, with their events; and feedback on runs whose
 -- traces are gone; and of whom nothing was kept for an hour.
+--
+-- Feedback on what was asked by who could read more than everybody goes before its run: who may see it stands there alone, and
+-- what is left when nothing is restricted any more is everybody's. Traces go by whole days (rag.drop_trace_partitions): so what
+-- the upkeep of tomorrow drops counts as gone today.
 CREATE OR REPLACE FUNCTION rag.expire_runs(keep_days integer, keep_traces_days integer, max_runs integer)
 RETURNS TABLE (tenant_id bigint, id uuid)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, rag, pg_temp
@@ -39,6 +43,8 @@ AS $$
 DECLARE
   old record;
   present timestamptz := clock_timestamp();
+  runs_from timestamptz := present - make_interval(days => keep_days);
+  traces_from timestamptz := ((present AT TIME ZONE 'UTC')::date - keep_traces_days + 1)::timestamp AT TIME ZONE 'UTC';
 BEGIN
   IF least(keep_days, keep_traces_days) < 1 THEN
     RAISE EXCEPTION 'runs are kept for one day at least, not %', least(keep_days, keep_traces_days)
@@ -47,10 +53,20 @@ BEGIN
   DELETE FROM forgotten_callers AS f WHERE f.forgotten_at < present - interval '1 hour';
   DELETE FROM feedback AS f
   WHERE f.run_started_at < present - make_interval(days => greatest(keep_days, keep_traces_days) + 1);
+  IF NOT is_distributed() THEN  -- which keeps no access lists
+    DELETE FROM feedback AS f
+    USING (SELECT r.tenant_id, r.id FROM runs AS r WHERE r.asked_as <> '{}' AND r.started_at < traces_from
+           UNION SELECT r.tenant_id, r.id FROM resumable_runs AS r WHERE r.asked_as <> '{}' AND r.started_at < runs_from) AS o
+    WHERE f.tenant_id = o.tenant_id AND f.run_id = o.id
+      AND NOT EXISTS (SELECT 1 FROM runs AS r
+                      WHERE r.tenant_id = o.tenant_id AND r.id = o.id AND r.started_at >= traces_from)
+      AND NOT EXISTS (SELECT 1 FROM resumable_runs AS r
+                      WHERE r.tenant_id = o.tenant_id AND r.id = o.id AND r.started_at >= runs_from);
+  END IF;
   FOR old IN
     SELECT o.tenant_id, array_agg(o.id) AS ids
     FROM (SELECT r.tenant_id, r.id FROM resumable_runs AS r
-          WHERE r.started_at < present - make_interval(days => keep_days)
+          WHERE r.started_at < runs_from
             AND (r.status <> 'running' OR r.lease_until < present)
           ORDER BY r.started_at LIMIT max_runs) AS o
     GROUP BY o.tenant_id

@@ -30,7 +30,7 @@ COMMENT ON FUNCTION rag.search_breadth IS 'hnsw.ef_search of a search among so m
 --
 -- Lists ride on the first row, best first; each further row has a passage only. fused_vector and fused_lexical are the places of
 -- a fused passage in the lists of the legs, 0 where it is not in one. Parts are what a leg gives to the fused score of each passage of its
--- list, `rest` what it gives to any other. No row: no such collection. `served` is false where another model than `model` serves
+-- list, `rest` what it gives to any other. `regime` is `readable` where something is withheld and not everything was compared for sure. No row: no such collection. `served` is false where another model than `model` serves
 -- it; then nothing was searched. The tenant is set here, for this statement, as in rag.find_cached. `principals`: of the caller, as
 -- app.principals has them; counts and lists are of what these may read, and where that is everything nothing is asked of a row.
 CREATE OR REPLACE FUNCTION rag.search_collection(
@@ -96,6 +96,8 @@ BEGIN
     ELSIF way IS NULL OR scan THEN
       regime := coalesce(regime, 'exact'); way := 'rag.search_exact';
     END IF;
+    -- which way is quicker goes by how many chunks there are, and so would what is told of it
+    IF home.chunk_count > exact_below AND (readable IS NOT NULL OR hidden IS NOT NULL) THEN regime := 'readable'; END IF;
     EXECUTE 'SELECT * FROM ' || way || '($1, $2, $3, $4, $5, $6)'
     INTO chunks_found, vector_passages, vector_documents, vector_chunks, vector_scores
     USING home.tenant_id, home.id, model, vector, chunks, coalesce(readable, hidden);

@@ -116,13 +116,14 @@ JOIN rag.entities e ON e.tenant_id = $1 AND e.id = n.entity_id
 DELETE FROM rag.community_sentences WHERE tenant_id = $1 AND community_id = ANY ($2::uuid[])
 
 -- name: write_sentences
--- Passages that are gone by now are left out; the count then tells that something is missing.
+-- Passages that are gone by now, or not everybody's any more, are left out; the count then tells that something is missing.
 WITH written AS (
   INSERT INTO rag.community_sentences (tenant_id, collection_id, community_id, place, passage_id, char_start, char_end)
   SELECT $1, $2, n.community_id, n.place, p.id, n.char_start, n.char_end
   FROM unnest($3::uuid[], $4::integer[], $5::uuid[], $6::integer[], $7::integer[])
     AS n (community_id, place, passage_id, char_start, char_end)
   JOIN rag.passages p ON p.tenant_id = $1 AND p.id = n.passage_id
+  JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id AND d.access IS NULL
 )
 UPDATE rag.communities c SET sentence_count = n.total
 FROM (SELECT k.id, count(n.id) AS total FROM unnest($8::uuid[]) AS k (id)
@@ -182,9 +183,17 @@ SELECT id FROM rag.communities
 WHERE tenant_id = $1 AND collection_id = $2 AND summarised_at IS NULL AND sentence_count > 0
 ORDER BY level, entity_count DESC, id LIMIT $3
 
+-- name: open_passages
+-- Those of the passages $2 that everybody in the tenant may read.
+SELECT p.id FROM rag.passages p JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
+WHERE p.tenant_id = $1 AND p.id = ANY ($2::uuid[]) AND d.access IS NULL
+
 -- name: write_summary
--- Only while every document that the model read is what it was: all passages $6 are there.
+-- Only while every document that the model read is what it was: all passages $6 are there, and everybody in the tenant may
+-- read them. Row security would hide the summary no longer than its restricted document is there.
 UPDATE rag.communities SET title = $4, summary = $5, summarised_at = now(),
   document_ids = ARRAY(SELECT DISTINCT p.document_id FROM rag.passages p WHERE p.tenant_id = $1 AND p.id = ANY ($6::uuid[]))
 WHERE tenant_id = $1 AND collection_id = $2 AND id = $3 AND cardinality($6::uuid[]) = (
-  SELECT count(*) FROM rag.passages p WHERE p.tenant_id = $1 AND p.id = ANY ($6::uuid[]))
+  SELECT count(*) FROM rag.passages p JOIN rag.documents d ON d.tenant_id = $1 AND d.id = p.document_id
+  WHERE p.tenant_id = $1 AND p.id = ANY ($6::uuid[]) AND d.access IS NULL)
+RETURNING true

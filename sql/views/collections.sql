@@ -1,4 +1,5 @@
--- What there is to ask: one row per collection. Counts are of what everybody in the tenant may read.
+-- What there is to ask: one row per collection. Counts are of what everybody in the tenant may read. Ids of entities are made of
+-- that of their collection, which is compared after row security (entities.sql).
 CREATE OR REPLACE VIEW analyst.collections AS
 SELECT t.name || '' AS tenant,
        c.name || '' AS collection,
@@ -13,7 +14,7 @@ SELECT t.name || '' AS tenant,
        c.epoch,
        c.created_at,
        states.updated_at,
-       c.id AS collection_id,
+       (array_remove(ARRAY[c.id], NULL))[1] AS collection_id,
        coalesce(c.display_name, c.name) || '' AS display_name
 FROM rag.collections AS c
 JOIN rag.tenants AS t ON t.id = c.tenant_id

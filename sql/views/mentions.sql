@@ -1,4 +1,4 @@
--- Which passage mentions which entity.
+-- Which passage mentions which entity. Ids of entities are compared after row security (entities.sql).
 CREATE OR REPLACE VIEW analyst.mentions AS
 SELECT t.name || '' AS tenant,
        c.name || '' AS collection,
@@ -11,7 +11,7 @@ SELECT t.name || '' AS tenant,
        d.title || '' AS title,
        m.char_start,
        m.char_end,
-       m.entity_id,
+       (array_remove(ARRAY[m.entity_id], NULL))[1] AS entity_id,
        m.passage_id,
        p.document_id,
        m.by_model

@@ -1,4 +1,5 @@
--- How entities are related, a row for each passage that proves it.
+-- How entities are related, a row for each passage that proves it. Ids of relations and entities are compared after row security
+-- (entities.sql).
 CREATE OR REPLACE VIEW analyst.relations AS
 SELECT t.name || '' AS tenant,
        c.name || '' AS collection,
@@ -11,9 +12,9 @@ SELECT t.name || '' AS tenant,
        d.external_id || '' AS external_id,
        d.title || '' AS title,
        substr(p.content, greatest(v.char_start - p.char_start, 0) + 1, v.char_end - v.char_start) AS evidence,
-       r.id AS relation_id,
-       r.source_id,
-       r.target_id,
+       (array_remove(ARRAY[r.id], NULL))[1] AS relation_id,
+       (array_remove(ARRAY[r.source_id], NULL))[1] AS source_id,
+       (array_remove(ARRAY[r.target_id], NULL))[1] AS target_id,
        v.passage_id,
        p.document_id,
        v.by_model

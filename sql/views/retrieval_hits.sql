@@ -24,13 +24,19 @@ JOIN rag.tenants AS t ON t.id = l.tenant_id
 LEFT JOIN rag.run_legs AS f
     ON f.tenant_id = l.tenant_id AND f.run_id = l.run_id AND f.started_at = l.started_at
     AND f.leg = CASE WHEN l.leg = 'merged' THEN l.leg ELSE 'fused' || substr(l.leg, length(split_part(l.leg, '#', 1)) + 1) END
-CROSS JOIN LATERAL unnest(l.passage_ids, l.chunk_ids, l.scores, l.shares)
-    WITH ORDINALITY AS hit (passage_id, chunk_id, score, share, rank)
+-- Whether others may know of what is gone is not known, where something is restricted: it is left out, and behind a fence
+-- (OFFSET 0), since a condition of somebody may fail for what it is asked about and tell it in the error.
+CROSS JOIN LATERAL (
+    SELECT found.*
+    FROM unnest(l.passage_ids, l.chunk_ids, l.scores, l.shares)
+        WITH ORDINALITY AS found (passage_id, chunk_id, score, share, rank)
+    WHERE NOT (SELECT rag.restricts())
+       OR EXISTS (SELECT FROM rag.passages AS p WHERE p.tenant_id = l.tenant_id AND p.id = found.passage_id)
+    OFFSET 0
+) AS hit
 CROSS JOIN LATERAL (SELECT array_position(f.passage_ids, hit.passage_id) AS in_fused) AS place
 LEFT JOIN rag.passages AS p ON p.tenant_id = l.tenant_id AND p.id = hit.passage_id
-LEFT JOIN rag.documents AS d ON d.tenant_id = p.tenant_id AND d.id = p.document_id
--- whether others may know of what is gone is not known, where something is restricted
-WHERE p.id IS NOT NULL OR NOT (SELECT rag.restricts());
+LEFT JOIN rag.documents AS d ON d.tenant_id = p.tenant_id AND d.id = p.document_id;
 
 COMMENT ON VIEW analyst.retrieval_hits IS
     'Candidates of every run, one row per run, leg and candidate: how each leg ranked it and why it was kept or dropped.';

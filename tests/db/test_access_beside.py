@@ -41,7 +41,7 @@ from cairn.service.documents import delete_collection, delete_document, get_coll
 from cairn.service.editing import delete_documents
 from cairn.service.evaluation import Corpora, evaluate_retrieval, list_runs, load_sets, prepare_collection
 from cairn.service.files import ingest_files, select_files
-from cairn.service.jobs import list_jobs
+from cairn.service.jobs import PLAN_INDEXES, list_jobs
 from cairn.service.keys import create_key
 from cairn.service.replay import SEVERAL
 from cairn.service.search import get_trace
@@ -52,6 +52,7 @@ from cairn.store import vectors as stored
 from cairn.store.documents import clock, find_id, keeps_address, set_access
 from cairn.wiring import Services, open_services
 from tests.db.extracting import MILL, TIN, Extracting, settings
+from tests.db.runs import change
 from tests.db.test_access_lists import as_caller, source
 from tests.documents import find
 from tests.sharing import SHARED
@@ -192,6 +193,33 @@ async def test_work_of_no_collection_is_for_who_operates(letters: Services) -> N
     await leave_job(letters, "vector_indexes")
     assert [one.kind for one in await list_jobs(letters)] == ["vector_indexes"]
     assert await list_jobs(as_caller(letters)) == []
+
+
+async def test_when_an_index_is_due_is_for_who_operates(services: Services) -> None:
+    """All chunks count, hidden ones too: a job of one's own would tell how many these are."""
+    change(services, "vector", dedicated_above=8)
+    await index_now(
+        services, "staff", [source(f"h{n}.md", f"Hidden slip number {n}.", ("group:hr",)) for n in range(6)]
+    )
+    bob = as_caller(services, scopes=("read", "write"))
+    for n in range(5):
+        await index_now(bob, "staff", [source(f"b{n}.md", f"Open note {n}.", None)])
+        assert await list_jobs(bob) == [], n
+    [job] = await list_jobs(services)
+    assert job.kind == PLAN_INDEXES
+
+
+async def test_a_plan_that_waits_already_is_in_nobodys_way(letters: Services) -> None:
+    """There is one at a time, which who ordered it sees, and others do not."""
+    change(letters, "vector", dedicated_above=2)
+    bob = as_caller(letters, scopes=("read", "write"))
+    notes = [source(f"b{n}.md", f"Open note {n}.", None) for n in range(4)]
+    await index_now(letters, "yours", notes)
+    [waiting] = [one.id for one in await list_jobs(letters)]
+    await index_now(bob, "mine", notes)
+    await delete_collection(bob, "mine")
+    assert await list_jobs(bob) == []
+    assert [one.id for one in await list_jobs(letters)] == [waiting]
 
 
 # --- measurements -------------------------------------------------------------------------------------------------------

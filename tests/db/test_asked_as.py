@@ -30,8 +30,8 @@ from cairn.service.documents import find_document_id, get_collection, index_now,
 from cairn.service.editing import change_document, delete_documents
 from cairn.service.limits import limit_tenant
 from cairn.service.models import start_reindex
-from cairn.service.runs import follow_run, get_run, rate_run, watch_run
-from cairn.service.search import make_request, run_search
+from cairn.service.runs import expire_runs, follow_run, get_run, rate_run, watch_run
+from cairn.service.search import get_trace, make_request, run_search
 from cairn.store import lexical, memory, qa_sessions, runs, traces
 from cairn.wiring import Services
 from tests.db.runs import answered, change
@@ -120,6 +120,97 @@ async def test_others_see_what_was_asked_by_who_could_read_no_more(letters: Serv
     else:
         await delete_documents(letters, "staff", DocumentFilter(metadata={"kind": "letter"}))
     await check()
+
+
+COMMENT = "wrong: Marie Dubois gets 4,200"
+
+
+async def judge(who: Services, question: str, comment: str, *, collection: str, resumable: bool = False) -> UUID:
+    task = await start(who, Question(question, collection, new_id()), resumable=resumable)
+    told = (await final(task)).answer
+    await who.traces.flush()
+    await rate_run(who, told.run_id, -1, comment)
+    return told.run_id
+
+
+async def comments(who: Services) -> list[str]:
+    async with who.database.transaction(who.principal, readonly=True) as connection:
+        return [row["comment"] for row in await connection.fetch("SELECT comment FROM rag.feedback ORDER BY comment")]
+
+
+async def of_analysts(services: Services) -> list[str]:
+    owner = await asyncpg.connect(services.owner_dsn)  # granted its own tenants
+    try:
+        view = "SELECT comment FROM analyst.feedback WHERE tenant = $1 ORDER BY comment"
+        return [row["comment"] for row in await owner.fetch(view, services.principal.tenant)]
+    finally:
+        await owner.close()
+
+
+async def forget_runs(services: Services, *tables: str) -> None:
+    """As when they have gone by their age."""
+    async with services.database.transaction(services.principal) as connection:
+        for table in tables:
+            await connection.execute(f"DELETE FROM rag.{table}")
+
+
+async def test_feedback_on_a_run_that_is_gone_is_for_who_wrote_it(letters: Services) -> None:
+    hr, colleague, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters, "hr"), as_caller(letters)
+    await judge(hr, "Does the salary of Marie Dubois rise?", COMMENT, collection="staff", resumable=True)
+    await judge(nobody, OPEN, "yes, at eight", collection="default")
+    both = [COMMENT, "yes, at eight"]
+    seen = {
+        "hr": hr,
+        "colleague": colleague,
+        "nobody": nobody,
+        "left": as_caller(letters, name="eve"),
+        "admin": letters,
+    }
+
+    async def all_seen() -> dict[str, list[str]]:
+        return {name: await comments(who) for name, who in seen.items()}
+
+    of_run = {"hr": both, "colleague": both, "nobody": both[1:], "left": both[1:], "admin": both}
+    assert await all_seen() == of_run
+    assert await of_analysts(letters) == both[1:]
+    await forget_runs(letters, "run_legs", "runs")
+    assert (await all_seen())["nobody"] == both[1:]
+    await forget_runs(letters, "run_events", "resumable_runs")
+    gone = {"hr": both[:1], "colleague": both[1:], "nobody": both[1:], "left": both[:1], "admin": both}
+    assert await all_seen() == gone, "bob, who wrote one of them, is in hr at times"
+    async with letters.database.transaction(letters.principal) as connection:  # from before it was noted who rated
+        await connection.execute("UPDATE rag.feedback SET rated_by = NULL")
+    assert await all_seen() == {name: both if name == "admin" else [] for name in seen}
+    assert await of_analysts(letters) == []
+
+
+async def test_feedback_on_a_run_that_is_gone_is_everybodys_where_nothing_is_restricted(services: Services) -> None:
+    await index_now(services, "default", [source("open.md", "The cafeteria of Harbour House opens at eight.", None)])
+    await judge(as_caller(services, "hr", name="eve"), OPEN, "at eight", collection="default", resumable=True)
+    await forget_runs(services, "run_legs", "runs", "run_events", "resumable_runs")
+    assert await comments(as_caller(services)) == ["at eight"]
+
+
+@pytest.mark.parametrize("stores", [("runs",), ("resumable_runs",), ("resumable_runs", "runs")], ids=" and ".join)
+async def test_feedback_on_what_was_asked_by_who_could_read_more_goes_with_its_run(
+    letters: Services, stores: tuple[str, ...]
+) -> None:
+    """When nothing is restricted any more, too: nothing else says by then who may see it."""
+    hr, nobody = as_caller(letters, "hr", name="eve"), as_caller(letters)
+    for who, question, comment in ((hr, OPEN, COMMENT), (nobody, f"{OPEN} Please", "yes, at eight")):
+        await judge(who, question, comment, collection="default", resumable="resumable_runs" in stores)
+    if "runs" not in stores:
+        await forget_runs(letters, "run_legs", "runs")
+    await change_document(letters, "staff", await document_id(letters, "staff", "pay.md"), access=[])
+    both, settings = [COMMENT, "yes, at eight"], letters.settings.current
+    assert (await comments(letters), await comments(nobody)) == (both, both[1:])
+    days = {"runs": settings.trace.retention_days, "resumable_runs": settings.runs.retention_days}
+    for table in stores:
+        for age, left in ((days[table] - 2, both), (days[table], both[1:] if table == stores[-1] else both)):
+            async with letters.database.transaction(letters.principal) as connection:
+                await connection.execute(f"UPDATE rag.{table} SET started_at = now() - make_interval(days => $1)", age)
+            await expire_runs(letters)
+            assert (await comments(letters), await comments(nobody)) == (left, both[1:])
 
 
 async def test_analysts_see_what_was_asked_by_who_could_read_what_everybody_may(letters: Services) -> None:
@@ -491,8 +582,16 @@ async def test_a_plan_does_not_tell_analysts_what_restricted_documents_say(lette
         await owner.close()
 
 
+BY_CHANCE = {
+    "change_id", "check_id", "chunk_id", "community_id", "document_id", "id", "message_id", "parent_id", "passage_id", "run_id",
+}  # fmt: skip
+"""Columns of views with ids that are made by chance, which indexes of tables serve. One of another name is taken for made of
+texts (cairn.domain.graph.entity_id), so that whoever guesses these could ask whether somebody has them."""
+
+
 async def test_no_text_of_a_view_is_compared_before_row_security(letters: Services) -> None:
-    """A column of a table may be looked up in an index first, of all tenants; what is made of it is compared in the end."""
+    """A column of a table may be looked up in an index first, of all tenants; what is made of it is compared in the end. So it is
+    with ids that are made of texts."""
     owner = await asyncpg.connect(letters.owner_dsn)
     try:
         columns = await owner.fetch(
@@ -520,6 +619,23 @@ async def test_no_text_of_a_view_is_compared_before_row_security(letters: Servic
             assert "'nowhere'" in plan
             if re.search(r"'nowhere'::text <= ANY \((?:\w+\.)?\w+\)", plan):
                 early.add(f"{view}.{column}")
+        ids = await owner.fetch(
+            "SELECT table_name, column_name, udt_name = '_uuid' FROM information_schema.columns"
+            " WHERE table_schema = 'analyst' AND udt_name IN ('uuid', '_uuid') ORDER BY 1, 2"
+        )
+        assert {("entities", "stands_for", False), ("messages", "document_ids", True)} <= {tuple(row) for row in ids}
+        nowhere, plain = f"'{new_id()}'::uuid", set()
+        for view, column, is_list in ids:
+            asked = f"{nowhere} <= ANY ({column})" if is_list else f"{column} = {nowhere}"
+            rows = await owner.fetch(f"EXPLAIN (COSTS OFF) SELECT 1 FROM analyst.{view} WHERE {asked}")
+            plan = "\n".join(row[0] for row in rows)
+            assert nowhere in plan
+            name = r"(?:\w+\.)?\w+"
+            if re.search(rf"{nowhere} <= ANY \({name}\)|(?<![\w:.\]]){name} = {nowhere}", plan):
+                (plain if column in BY_CHANCE and not is_list else early).add(f"{view}.{column}")
+        assert {"documents.document_id", "mentions.passage_id", "retrieval_runs.run_id"} <= plain, (
+            "or nothing is told apart"
+        )
         assert early == set()
     finally:
         await owner.close()
@@ -550,3 +666,32 @@ async def test_printed_plans_do_not_have_what_is_withheld(letters: Services) -> 
         assert not [one for one in constants if b"pay-of-marie" in one]
     finally:
         await owner.close()
+
+
+# --- which way the vectors went -------------------------------------------------------------------------------------------
+
+
+async def test_neither_exact_nor_the_regime_tell_how_many_chunks_are_hidden(services: Services) -> None:
+    """Whether all that is readable is compared, or an index asked, goes by how many chunks there are (rag.most_compared)."""
+    change(services, "vector", exact_below=4, candidates=1, dedicated_above=10**6)
+    await index_now(services, "aside", [source(f"a{at}.md", f"Aside {at}.", None) for at in range(3)])
+    told = []
+    for name, hidden in (("few", 1), ("many", 60)):
+        notes = [source(f"o{at}.md", f"Open note number {at}.", None) for at in range(40)]
+        slips = [source(f"h{at}.md", f"Hidden slip number {at}.", ("group:hr",)) for at in range(hidden)]
+        await index_now(services, name, notes + slips)
+        bob = as_caller(services)
+        for top_k, others in ((1, []), (3, []), (3, ["aside"])):
+            request = make_request(
+                bob.settings.current, "open note", [name, *others], mode="vector", top_k=top_k, rerank=False
+            )
+            found = await run_search(bob, request)
+            plan = (await get_trace(bob, found.trace_id)).plan["vector"]
+            kept = [
+                {k: part[k] for k in ("regime", "ef_search", "fell_back", "visible_chunks")} for part in plan["parts"]
+            ]
+            told.append((name, found.exact, kept))
+    few, many = ([rest for named, *rest in told if named == name] for name in ("few", "many"))
+    assert few == many
+    assert not any(exact for exact, _ in few), few
+    assert {part["regime"] for _, parts in few for part in parts} == {"readable"}

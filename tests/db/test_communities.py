@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -15,8 +16,10 @@ from cairn.domain.document import PreparedDocument
 from cairn.domain.graph import entity_id
 from cairn.domain.graph_view import CommunitySummary
 from cairn.graph.overview import find_communities_about
-from cairn.graph.refresh import KIND, follow, refresh
-from cairn.service.documents import get_collection
+from cairn.graph.refresh import KIND, WrittenSummaries, follow, refresh, write_summaries
+from cairn.providers.protocols import Completion, Message, Usage
+from cairn.service.documents import get_collection, list_documents
+from cairn.service.editing import change_document
 from cairn.service.jobs import get_job
 from cairn.settings import CommunitySettings, GraphSettings, JobsSettings, Settings, SettingsStore
 from cairn.store import communities as store
@@ -24,6 +27,7 @@ from cairn.store import graph
 from cairn.store.jobs import enqueue
 from cairn.wiring import Services
 from tests.db.graphs import key, plain, publish, remove, with_graph
+from tests.db.test_access_lists import as_caller
 from tests.sharing import ALONE, SHARED
 
 pytestmark = SHARED
@@ -36,10 +40,10 @@ CIRCLES = {
 SETTINGS = CommunitySettings(max_size=10)
 
 
-def document(circle: str, number: int = 0, **also: str) -> PreparedDocument:
-    """A passage that names all of a circle, each pair of them related."""
+def document(circle: str, number: int = 0, said: str = "", **also: str) -> PreparedDocument:
+    """A passage that names all of a circle, each pair of them related. `said`: words that name nothing."""
     names = CIRCLES[circle]
-    text = f"{', '.join(names[:-1])} and {names[-1]} belong together, says note {number} about {circle}."
+    text = f"{', '.join(names[:-1])} and {names[-1]} belong together{said}, says note {number} about {circle}."
     made = plain(f"{circle}{number}", text)
     assert len(made.passages) == 1
     more = [("Marble Arch", "co_occurs", also["with_"])] if also else []
@@ -161,6 +165,120 @@ async def test_what_a_model_wrote_is_not_kept_once_a_source_is_gone(services: Se
         await store.write_summary(connection, services.principal, read, "Queens", "They reigned.")
     [now] = await summaries(services, collection_id, text="Matilda")
     assert now.written == ""
+
+
+class Repeating:
+    """A chat model that repeats what it is shown. `meanwhile`: what somebody else does while it first does so."""
+
+    name = "repeating"
+
+    def __init__(self, meanwhile: Callable[[], Awaitable[None]] | None = None) -> None:
+        self.shown: list[str] = []
+        self.meanwhile = meanwhile
+
+    async def complete(self, messages: Sequence[Message], **_: Any) -> Completion:
+        self.shown.append(messages[-1].content)
+        if self.meanwhile and len(self.shown) == 1:
+            await self.meanwhile()
+        return Completion("A circle\n" + self.shown[-1], "stop", Usage(0, 0), self.name)
+
+
+async def summed_up(services: Services, collection_id: UUID, chat: Repeating) -> WrittenSummaries:
+    asked: Any = chat
+    return await write_summaries(
+        services.database, services.principal, collection_id, asked, CommunitySettings(written=5), 10
+    )
+
+
+async def restrict(services: Services, *names: str) -> list[UUID]:
+    found = {one.external_id: one.id for one in await list_documents(services, "c")}
+    for name in names:
+        await change_document(services, "c", found[name], access=["group:hr"])
+    return [found[name] for name in names]
+
+
+async def test_what_was_taken_out_leaves_the_summary_where_names_and_relations_stay(services: Services) -> None:
+    """The graph is then the same in sum, and nothing of it is written."""
+    collection_id = await filled(services)
+    await publish(services, "c", document("queens", 1, said=", and Philippa is banished"))
+    await refreshed(services, collection_id)
+    assert (await summed_up(services, collection_id, Repeating())).count == 3
+    assert "banished" in "".join(one.written for one in await summaries(services, collection_id))
+    await publish(services, "c", document("queens", 1))
+    assert await everywhere(services.owner_dsn, "banished") == []
+    assert len([one for one in await summaries(services, collection_id) if one.written]) == 2, "others keep theirs"
+
+
+async def test_what_is_restricted_while_a_model_writes_is_not_kept(services: Services) -> None:
+    """Nor shown to it from then on, nor to anybody when the document is gone, and with it what says that it was restricted."""
+    collection_id = await filled(services)
+    await refreshed(services, collection_id)
+    names = [f"{circle}0" for circle in CIRCLES]
+
+    async def meanwhile() -> None:
+        await restrict(services, *names)
+
+    chat = Repeating(meanwhile)
+    made = await summed_up(services, collection_id, chat)
+    assert ["note 0" in shown for shown in chat.shown] == [True, False, False]
+    assert all("note 1" in shown for shown in chat.shown)
+    assert made.count == 2
+    assert "note 0" not in "".join(one.written for one in await summaries(services, collection_id))
+    for document_id in await restrict(services, *names):
+        await remove(services, "c", document_id)
+    left = [one.written for one in await summaries(as_caller(services), collection_id) if one.written]
+    assert len(left) == 2
+    assert "note 0" not in "".join(left)
+
+
+async def test_a_model_is_shown_nothing_of_which_all_was_restricted(services: Services) -> None:
+    collection_id = await filled(services)
+    await refreshed(services, collection_id)
+
+    async def meanwhile() -> None:
+        await restrict(services, *(f"{circle}{number}" for circle in CIRCLES for number in range(2)))
+
+    chat = Repeating(meanwhile)
+    assert (await summed_up(services, collection_id, chat)).count == 0
+    assert len(chat.shown) == 1
+
+
+async def test_what_is_restricted_during_a_refresh_is_in_no_summary(
+    services: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was read while it was everybody's; a model that reads everything would be shown it."""
+    collection_id = await filled(services)
+    hold = store.hold
+
+    async def late(*given: Any) -> bool:
+        await restrict(services, "queens0")
+        return await hold(*given)
+
+    monkeypatch.setattr("cairn.graph.refresh.communities.hold", late)
+    await refreshed(services, collection_id)
+    said = [sentence.text for one in await summaries(services, collection_id) for sentence in one.sentences]
+    assert len(said) == 5
+    assert not [text for text in said if "note 0 about queens" in text]
+
+
+async def test_sentences_of_a_restricted_document_that_are_stored_all_the_same_reach_no_model(
+    services: Services,
+) -> None:
+    """As a release before this one left them."""
+    collection_id = await filled(services)
+    await refreshed(services, collection_id)
+    owner = await asyncpg.connect(services.owner_dsn)
+    try:
+        await owner.execute(
+            "UPDATE rag.documents SET access = '{group:hr}' WHERE collection_id = $1 AND external_id = 'queens0'",
+            collection_id,
+        )
+    finally:
+        await owner.close()
+    chat = Repeating()
+    assert (await summed_up(services, collection_id, chat)).count == 3
+    assert "note 1 about queens" in "".join(chat.shown)
+    assert "note 0 about queens" not in "".join(chat.shown)
 
 
 async def test_the_last_document_takes_the_communities_along(services: Services) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from cairn.service import models as model_service
 from cairn.service.documents import delete_collection, ensure_collection, get_collection, index_now
+from cairn.service.editing import change_document
 from cairn.service.jobs import get_job
 from cairn.settings import GraphSettings, JobsSettings, Settings, SettingsStore
 from cairn.wiring import Services
@@ -178,6 +179,24 @@ async def test_deletion_blanks_summaries_that_may_quote(services: Services) -> N
         row = await connection.fetchrow("SELECT title, summary, document_ids, summarised_at FROM rag.communities")
         assert tuple(row) == ("", "", [], None)
         assert await connection.fetchval("SELECT count(*) FROM rag.community_members") == 0
+
+
+async def test_deletion_blanks_what_was_written_of_a_restricted_document(services: Services) -> None:
+    """It is in no graph, so nothing of that changes; and when it is gone, nothing says any more that it was restricted."""
+    indexed = await publish(services, "c", with_graph(plain("a", "Ada met Ben."), [["Ada", "Ben"]]))
+    collection = await get_collection(services, "c")
+    await change_document(services, "c", indexed.document_id, access=["group:hr"])
+    async with services.database.transaction(services.principal) as connection:
+        for number, documents in enumerate(([indexed.document_id], [collection.id])):
+            await connection.execute(
+                "INSERT INTO rag.communities (tenant_id, collection_id, id, level, title, summary, document_ids, epoch, "
+                "summarised_at) VALUES ($1, $2, $3, 0, 'Ada', 'Ada met Ben.', $4, 1, now())",
+                services.principal.tenant_id, collection.id, UUID(int=number), documents,
+            )  # fmt: skip
+    await remove(services, "c", indexed.document_id)
+    async with services.database.transaction(services.principal) as connection:
+        rows = await connection.fetch("SELECT title, summary, document_ids FROM rag.communities ORDER BY id")
+    assert [tuple(row) for row in rows] == [("", "", []), ("Ada", "Ada met Ben.", [collection.id])]
 
 
 async def test_reindexing_gives_older_documents_their_graph(services: Services) -> None:

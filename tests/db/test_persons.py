@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import re
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -23,7 +24,7 @@ from cairn.domain.idempotency import StoredAnswer
 from cairn.domain.ids import new_id
 from cairn.domain.key import ApiKey, hash_secret
 from cairn.domain.person import counted_by
-from cairn.domain.principal import ALL_SCOPES, Caller
+from cairn.domain.principal import ALL_SCOPES, Caller, Principal
 from cairn.domain.question import Question
 from cairn.domain.trace import RunTrace
 from cairn.errors import ConflictError, InputError, NotFoundError, ProviderTimeoutError
@@ -31,13 +32,14 @@ from cairn.runs.context import Record, Report
 from cairn.runs.registry import Runs
 from cairn.runs.task import Task
 from cairn.runs.trace import run_trace
-from cairn.service.access import set_folder_access
+from cairn.service.access import remove_folder_access, set_folder_access
 from cairn.service.ask import start
 from cairn.service.audit import list_events
 from cairn.service.conversations import delete_history, get_history, list_conversations
 from cairn.service.documents import delete_document, find_document, find_document_id, get_collection, index_now
 from cairn.service.editing import change_document
 from cairn.service.idempotency import carry_out_once
+from cairn.service.jobs import list_jobs
 from cairn.service.keys import create_key, list_keys, revoke_key
 from cairn.service.models import start_reindex
 from cairn.service.operation import do_upkeep
@@ -46,7 +48,7 @@ from cairn.service.runs import rate_run
 from cairn.service.search import make_request, run_search
 from cairn.settings import RunSettings
 from cairn.settings.environment import OidcIssuer
-from cairn.store import documents, memory, qa_sessions
+from cairn.store import documents, jobs, memory, qa_sessions
 from cairn.store import sources as source_store
 from cairn.store.keys import find
 from cairn.wiring import Services
@@ -227,7 +229,8 @@ async def test_everything_of_a_person_is_exported_and_forgotten(ada: tuple[Servi
     by_mark = {event.action for event in after if event.caller == done.mark}
     assert by_mark == {"key.create", "conversation.delete"}
     [forgot] = [event for event in after if event.action == "person.forget"]
-    assert (forgot.caller, forgot.target, forgot.detail) == ("token:root", done.mark, dict(done.counts))
+    marked = {**done.counts, "tells_of_restricted": True}  # that lists named her is not for analysts
+    assert (forgot.caller, forgot.target, forgot.detail) == ("token:root", done.mark, marked)
 
     # nobody reads more than before: a list that named her alone names nobody
     alone = await find_document(house, "vault", await find_document_id(house, "vault", "only.md"))
@@ -297,6 +300,7 @@ def a_trace(who: Services, asked: Question) -> RunTrace:
 
 async def test_who_writes_in_that_moment_is_waited_for(services: Services, root: Services) -> None:
     her = as_caller(services, token(NAME))
+    await keys_of(services, "token:bob")  # she is not the first of the tenant that writes, for whom all wait
     async with services.database.transaction(her.principal) as connection:
         await memory.add(connection, her.principal, "talk", None, [memory.NewMessage("user", WORD, new_id())])
         forgetting = asyncio.create_task(forget_person(root, NAME))
@@ -306,6 +310,71 @@ async def test_who_writes_in_that_moment_is_waited_for(services: Services, root:
         assert not forgetting.done()
     assert (await forgetting).counts["conversations"] == 1
     assert await places(services, NAME, WORD) == {}
+
+
+async def test_the_locks_that_analysts_see_name_nobody(services: Services, owner: Any) -> None:
+    """Every login may read pg_locks. A key that follows from what one knows of a person would tell that they are asking."""
+    her = as_caller(services, token(NAME))
+    known = (NAME, her.principal.caller.id, f"{her.principal.tenant_id} {her.principal.caller.id}")
+    async with services.database.transaction(her.principal) as connection:
+        await memory.add(connection, her.principal, "talk", None, [memory.NewMessage("user", WORD, new_id())])
+        held = await held_keys(owner)
+    assert not held & {int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") for text in known}
+    hers, bobs = await keys_of(services, f"token:{NAME}", "token:bob")
+    assert hers in held
+    assert bobs not in held
+    for statement in ("SELECT salt FROM rag.forgotten_callers", "SELECT rag.lock_of('token:bob', 1)"):
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            await owner.execute(f"BEGIN; SET LOCAL ROLE cairn_analyst; {statement}")
+        await owner.execute("ROLLBACK")
+
+
+async def held_keys(owner: Any) -> set[int]:
+    rows = await owner.fetch(
+        "SELECT classid::bigint, objid::bigint FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
+    return {row["classid"] << 32 | row["objid"] for row in rows}
+
+
+async def keys_of(services: Services, *callers: str) -> list[int]:
+    """Each as another process reckons it: on a connection of its own, at the same time."""
+
+    async def one(caller: str) -> int:
+        async with services.database.transaction(services.principal) as connection:
+            key = await connection.fetchval("SELECT rag.lock_of($1, $2)", caller, services.principal.tenant_id)
+            return int(key) % 2**64
+
+    return list(await asyncio.gather(*(one(caller) for caller in callers)))
+
+
+SECRET = "rag.forgotten_callers WHERE tenant_id = $1 AND digest = ''"
+
+
+async def test_all_who_write_for_somebody_take_the_same_lock(services: Services, owner: Any) -> None:
+    """Also those who come at the same time and are the first of the tenant. Of another tenant it is another one."""
+    tenant = services.principal.tenant_id
+    for _ in range(3):
+        await owner.execute(f"DELETE FROM {SECRET}", tenant)
+        assert len(set(await keys_of(services, *["token:bob"] * 6))) == 1
+        assert await owner.fetchval(f"SELECT count(*) FROM {SECRET}", tenant) == 1
+    [here] = await keys_of(services, "token:bob")
+    transaction = owner.transaction()
+    await transaction.start()
+    elsewhere = await owner.fetchval("SELECT rag.lock_of('token:bob', -1)")
+    await transaction.rollback()
+    assert elsewhere % 2**64 != here
+
+
+async def test_tenants_of_before_have_their_secret_from_the_upgrade_on(services: Services, owner: Any) -> None:
+    """So that nobody waits for a long transaction which happens to be the first that writes."""
+    tenant, transaction = services.principal.tenant_id, owner.transaction()
+    await transaction.start()
+    await owner.execute(f"DELETE FROM {SECRET}", tenant)
+    await owner.execute((REPO / "sql" / "functions" / "persons.sql").read_text())
+    found = await owner.fetchval(f"SELECT length(salt) FROM {SECRET}", tenant)
+    await transaction.rollback()
+    assert found == 32
 
 
 async def waits_for_a_lock(services: Services) -> bool:
@@ -350,7 +419,8 @@ async def test_for_an_hour_nothing_is_kept_and_then_it_is(services: Services, ro
     assert {name for name, _ in await places(services, NAME)} >= {"sessions", "runs"}
     await do_upkeep(services)
     async with services.database.transaction(services.principal) as connection:
-        assert await connection.fetchval("SELECT count(*) FROM rag.forgotten_callers") == 0
+        kept = await connection.fetch("SELECT digest, length(salt) FROM rag.forgotten_callers")
+    assert [tuple(row) for row in kept] == [(b"", 32)], "the secret of the locks, and nobody"
 
 
 async def move_back(services: Services) -> None:
@@ -543,6 +613,88 @@ async def test_an_export_has_answers_from_documents_that_the_person_may_read_now
     assert restricted.detail["documents"] == [str(await find_document_id(root, "default", "kept"))]
     assert await export(as_caller(services, token(NAME, *ALL_SCOPES)), NAME)
     assert not await list_events(root, action="conversation", caller=f"token:{NAME}"), "one's own leaves no record"
+
+
+async def order(who: Principal, services: Services, kind: str, payload: dict[str, Any]) -> None:
+    """A job that has ended, and says how. Ordered by somebody's house it reads everything, and bears their name all the same."""
+    async with services.database.transaction(who.house) as connection:
+        job = await jobs.enqueue(connection, who, kind, payload, max_attempts=3)
+        await connection.execute(
+            "UPDATE rag.jobs SET status = 'failed', started_at = now(), finished_at = now(), error = $2, result = $3,"
+            " progress = $4 WHERE id = $1",
+            *(job.id, f"{PAY} is no number", {"documents": 14}, {"done": 1, "total": 2, "message": "pay of Grace"}),
+        )
+
+
+async def test_an_export_has_of_jobs_what_row_security_shows_of_them(services: Services, root: Services) -> None:
+    her = as_caller(services, token(NAME, "read", "ask", "write"))
+    await give(root, "open", "Employees have 30 days of leave per year.")
+    await index_now(root, "staff", [Source("pay", "pay", f"It is {PAY}.".encode(), access=("group:hr",))])
+    await index_now(root, "hers", [Source("own", "own", f"It is {PAY}.".encode(), access=(f"person:{NAME}",))])
+    homes = {name: str((await get_collection(root, name)).id) for name in ("default", "staff", "hers")}
+    for kind, payload in (
+        *(("enrich", {"collection_id": home}) for home in homes.values()),
+        ("graph", {"collection_id": homes["default"], "tells_of_restricted": True}),
+        ("sync_source", {"collection_id": homes["default"]}),
+        ("reweight", {}),
+    ):
+        await order(her.principal.house, services, kind, payload)
+    await order(her.principal, services, "index_uploads", {"collection_id": homes["staff"]})
+    shown = {str(one.id) for one in await list_jobs(her)}
+    told = of(await export(root, NAME), "job")
+    assert len(told) == 7
+    assert {one["id"] for one in told if "withheld" not in one} == shown
+    open_ones = {(one["kind"], one["payload"]["collection_id"]) for one in told if "withheld" not in one}
+    assert open_ones == {
+        ("enrich", homes["default"]), ("enrich", homes["hers"]), ("index_uploads", homes["staff"]),
+    }  # fmt: skip
+    for one in told:
+        if one["id"] not in shown:
+            assert set(one) == {"id", "kind", "created_at", "started_at", "finished_at", "withheld"}
+
+    for name, where in (("pay", "staff"), ("own", "hers")):
+        await change_document(root, where, await find_document_id(root, where, name), access=[])
+    kinds = [(one["kind"], "withheld" in one) for one in of(await export(root, NAME), "job") if one["id"] not in shown]
+    assert sorted(kinds) == [("enrich", False), ("graph", True), ("reweight", False), ("sync_source", False)]
+
+
+async def test_an_export_has_replies_where_nothing_is_withheld(services: Services, root: Services) -> None:
+    her = as_caller(services, token(NAME, "read", "ask", "write"))
+
+    async def work() -> str:
+        return f"pay of Grace Hopper is {PAY}"
+
+    reply = lambda text: StoredAnswer(201, {"Location": f"/documents/{PAY}"}, text.encode())  # noqa: E731
+    await carry_out_once(her, "k-1", b"f", work, reply)
+
+    async def told() -> dict[str, Any]:
+        [one] = of(await export(root, NAME), "reply")
+        return one
+
+    assert PAY in (await told())["body"]
+    await give(root, "pay", f"The pay of Grace Hopper is {PAY} per year.", f"person:{NAME}", "group:hr")
+    await set_folder_access(root, "default", "her", [f"person:{NAME}"])
+    await set_folder_access(root, "default", "her/menu", [])
+    assert PAY in (await told())["body"]
+    pay = await find_document_id(root, "default", "pay")
+    withheld = {"key", "created_at", "withheld"}
+    await change_document(root, "default", pay, access=["group:hr"])
+    assert (set(await told()), (await told())["withheld"]) == (withheld, True)
+    await change_document(root, "default", pay, access=[])
+    assert PAY in (await told())["body"]
+    await set_folder_access(root, "default", "hr", ["group:hr"])  # documents may be to come
+    assert set(await told()) == withheld
+    await remove_folder_access(root, "default", "hr")
+    wish = SourceWish(
+        "https://example.org/sitemap.xml", access={"": [f"person:{NAME}"], "menu": []}, interval_seconds=0
+    )
+    home = (await get_collection(root, "default")).id
+    async with services.database.transaction(root.principal) as connection:
+        await source_store.add(connection, root.principal, new_id(), home, wish)
+    assert PAY in (await told())["body"]
+    async with services.database.transaction(root.principal) as connection:
+        await connection.execute("UPDATE rag.sources SET access = $1", {"": [f"person:{NAME}"], "hr": ["group:hr"]})
+    assert set(await told()) == withheld
 
 
 async def test_groups_of_the_keys_of_a_person_count_for_their_export(services: Services, root: Services) -> None:

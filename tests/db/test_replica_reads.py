@@ -15,8 +15,11 @@ from cairn.db.embedded import EmbeddedServer
 from cairn.db.migrate import migrate
 from cairn.db.pool import Database
 from cairn.db.replicas import Replica, eligible, reading_contents, reads_contents, waiting_statement
+from cairn.domain.document import Source
 from cairn.domain.principal import Principal
-from cairn.service.documents import delete_collection, get_collection, list_collections
+from cairn.service.access import set_folder_access
+from cairn.service.authenticate_local import KeyRing
+from cairn.service.documents import delete_collection, get_collection, index_now, list_collections
 from cairn.settings import ReplicaSettings, Settings, SettingsStore, read_environment
 from cairn.store import collections
 from cairn.wiring import open_services
@@ -36,10 +39,10 @@ def pair(server: EmbeddedServer) -> Iterator[Pair]:
 
 
 @asynccontextmanager
-async def opened(pair: Pair, *, size: int = 4) -> AsyncIterator[Database]:
+async def opened(pair: Pair, *, size: int = 4, most_lag: float = 30.0) -> AsyncIterator[Database]:
     """Serving from both, as soon as the standby is used."""
     database = await Database.open(
-        pair.primary.dsn, replicas=[pair.standby.dsn], most_lag_seconds=lambda: 30.0, max_size=size
+        pair.primary.dsn, replicas=[pair.standby.dsn], most_lag_seconds=lambda: most_lag, max_size=size
     )
     try:
         await pair.catch_up()
@@ -141,6 +144,33 @@ async def test_bookkeeping_keeps_no_read_from_the_standby(pair: Pair) -> None:
                 assert not await connection.fetchval("SELECT pg_is_in_recovery()")
         finally:
             await pair.standby.run("SELECT pg_wal_replay_resume()")
+
+
+async def test_who_may_read_what_counts_at_once_in_other_processes(pair: Pair, tmp_path: Path) -> None:
+    own = {"CAIRN_DATABASE_URL": pair.primary.dsn, "CAIRN_HOME": str(tmp_path), "CAIRN_EMBEDDING_MODEL": "minilm"}
+    async with (
+        open_services(read_environment(own), SettingsStore()) as elsewhere,
+        opened(pair, most_lag=3600) as database,
+    ):
+        await index_now(elsewhere, "staff", [Source("hr/pay.md", "pay.md", b"Marie earns 4811.")])
+        listening = asyncio.create_task(KeyRing(database).listen())
+        try:
+            await pair.catch_up()
+            await until(lambda: where_now(database, "standby"))
+            await pair.standby.run("SELECT pg_wal_replay_pause()")
+            await until(lambda: pair.standby.run("SELECT pg_get_wal_replay_pause_state() = 'paused'"))
+            await set_folder_access(elsewhere, "staff", "hr", ["group:hr"])
+            await until(lambda: where_now(database, "primary"))
+            await pair.standby.run("SELECT pg_wal_replay_resume()")
+            await until(lambda: where_now(database, "standby"))
+        finally:
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+            await pair.standby.run("SELECT pg_wal_replay_resume()")
+
+
+async def where_now(database: Database, server: str) -> bool:
+    return await where(database) == server
 
 
 @pytest.mark.siege

@@ -18,7 +18,7 @@ import pytest
 import structlog
 
 from cairn.db.vector_indexes import vector_ddl
-from cairn.domain.job import PlannedIndex
+from cairn.domain.job import Job, PlannedIndex
 from cairn.domain.passage import SearchRequest
 from cairn.errors import SettingsError
 from cairn.ingest.bulk import BulkRun
@@ -370,6 +370,43 @@ async def test_two_workers_take_turns(services: Services, other_tenant: Services
         attempts = await asyncio.gather(*(scaled(s).worker().run_until_idle() for s in (services, other_tenant)))
     assert sum(attempts) == 3  # two plans and one check
     assert list((await catalog(small)).values()) == [True]
+
+
+async def test_a_plan_tells_a_tenant_of_its_own_indexes_alone(services: Services, other_tenant: Services) -> None:
+    """It is one for all tenants, and the job is of the one that ordered it."""
+    small, theirs = scaled(services), scaled(other_tenant)
+    for tenant, name in ((small, "mine"), (theirs, "rivals")):
+        await fill(tenant, name, 10)
+    await forget_jobs(theirs)
+    async with small.database.connection() as connection:
+        plan = await vector_indexes.plan(connection, small.settings.current.vector)
+    [own] = [one.name for one in plan if one.tenant_id == small.principal.tenant_id]
+    with structlog.testing.capture_logs() as logs:
+        await small.worker().run_until_idle()
+    both = sorted(await catalog(small))
+    assert len(both) == 2
+    [done] = await plans(small)
+    assert done.result == {"built": [own], "dropped": []}
+    assert (done.progress.done, done.progress.total, done.progress.message) == (100, 100, "done")
+    assert [sorted(one["built"]) for one in logs if one["event"] == "vector.indexes"] == [both], "the log has all"
+
+    for tenant, name in ((theirs, "rivals"), (small, "mine")):
+        await delete_collection(tenant, name)
+    await forget_jobs(theirs)
+    await small.worker().run_until_idle()
+    assert await catalog(small) == {}
+    assert [one.result for one in await plans(small)] == [{"built": [], "dropped": []}, done.result]
+
+
+async def forget_jobs(services: Services) -> None:
+    async with services.database.transaction(services.principal) as connection:
+        await connection.execute("DELETE FROM rag.jobs")
+
+
+async def plans(services: Services) -> list[Job]:
+    async with services.database.transaction(services.principal) as connection:
+        listed = await jobs.list_(connection, services.principal)
+    return [one for one in listed if one.kind == handlers.PLAN]
 
 
 # --- settings in force ------------------------------------------------------------------------------------------------

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from cairn.domain.names import id_of_text
 from cairn.domain.principal import ALL_SCOPES, Caller, Principal, Scope
+from cairn.interfaces.http import health
+from cairn.interfaces.http.running import Running
 from cairn.service.files import select_files
+from cairn.settings import SettingsStore
 from cairn.store.idempotency import RequestKey
 
 
@@ -27,6 +31,25 @@ def test_requests_of_two_persons_have_keys_apart() -> None:
 
     assert len({key("ada", "hr"), key("ada hr"), key("ada", "hr", scopes=ALL_SCOPES), key('ada", ["hr"]')}) == 4
     assert key("ada", "hr", "it") == key("ada", "it", "hr")
+
+
+async def test_what_readiness_counted_is_told_to_no_tenant_of_another_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each database numbers its tenants from one on."""
+    asking: list[Principal] = []
+
+    async def notes(services: Any) -> list[str]:
+        asking.append(services.principal)
+        return [f"collection merger-of-{services.principal.tenant}: 3 documents were read by an earlier release"]
+
+    monkeypatch.setattr(health, "outdated_notes", notes)
+    monkeypatch.setattr(health, "COUNTED_SHARE", 1e-6)  # as if counting took long
+    monkeypatch.setattr(health, "services_of", lambda request: SimpleNamespace(principal=request))
+    running, told = Running(SettingsStore()), {}
+    for tenant in ("acme", "rival", "acme"):
+        principal: Any = Principal(1, tenant)
+        [told[tenant]] = await health._outdated(principal, running)
+    assert all(f"merger-of-{tenant}:" in note for tenant, note in told.items()), told
+    assert [one.tenant for one in asking] == ["acme", "rival"], "and is counted once for each"
 
 
 def test_a_link_to_what_is_read_by_its_own_name_is_left_out(tmp_path: Path) -> None:

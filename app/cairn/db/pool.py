@@ -532,6 +532,11 @@ class Database:
                 raise
             raise known from error
 
+    def read_newest(self) -> None:
+        """Read at the primary until it is known where its log is now: what others have committed may not be at a replica."""
+        if self._replicas is not None:
+            self._replicas.doubt()
+
     def reading(self, principal: Principal) -> AbstractAsyncContextManager[Any]:
         """The same for statements that change nothing, of a replica where one may answer."""
         return self._read(None, principal, snapshot=False) if self._may_spread() else self.connection(principal)

@@ -235,9 +235,13 @@ async def write_summaries(
     """At most `settings.written` of the communities that have none. A model that fails leaves the others as they are."""
     async with database.transaction(principal, readonly=True) as connection:
         ids = await communities.list_unwritten(connection, principal, collection_id, settings.written)
-        found = await communities.load_summaries(connection, principal, dict.fromkeys(ids, 0.0))
     count = 0
-    for summary in found:
+    for one in ids:
+        # read right before it is sent: calls take seconds each, and what goes or is restricted during one is not for the next
+        async with database.transaction(principal, readonly=True) as connection:
+            summary = await communities.load_open(connection, principal, one)
+        if summary is None:
+            continue
         try:
             title, text = await _write(chat, summary, settings.written_tokens, seconds)
         except ProviderError as error:
@@ -246,8 +250,7 @@ async def write_summaries(
             continue
         async with database.transaction(principal) as connection:
             await communities.lock(connection, principal, collection_id)
-            await communities.write_summary(connection, principal, summary, title, text)
-        count += 1
+            count += await communities.write_summary(connection, principal, summary, title, text)
     return WrittenSummaries(count)
 
 

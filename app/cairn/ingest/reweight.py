@@ -100,7 +100,9 @@ async def _renew(
 async def order_index_if_due(
     database: Database, principal: Principal, collection_id: UUID, settings: VectorSettings
 ) -> bool:
-    """Enqueue the job that plans vector indexes when the collection crossed a threshold; whether it did."""
+    """Enqueue the job that plans vector indexes when the collection crossed a threshold; whether it did. By the house: all
+    chunks of the collection are counted, and a job of the caller's would tell them when the threshold was crossed."""
+    principal = principal.house
     async with database.transaction(principal) as connection:
         due = await vector_indexes.due(connection, principal, collection_id, settings)
         if due:

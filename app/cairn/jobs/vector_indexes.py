@@ -74,7 +74,8 @@ OpenDdl = Callable[[], AbstractAsyncContextManager[Ddl]]
 
 
 async def enqueue_plan(connection: Any, principal: Principal) -> None:
-    """At most one is waiting or running."""
+    """At most one is waiting or running. For who reads everything, as the house does: others may not see the one that waits, and
+    are told nothing by one of their own."""
     await jobs.enqueue(connection, principal, PLAN, {}, max_attempts=3, dedupe_key=PLAN)
 
 
@@ -89,7 +90,8 @@ async def enqueue_check(connection: Any, principal: Principal, collection_id: UU
 
 
 def reconcile_indexes(database: Database, open_ddl: OpenDdl, settings: Callable[[], VectorSettings]) -> Handler:
-    """The handler of `vector_indexes`. Result: names built and dropped."""
+    """The handler of `vector_indexes`. Result: names built and dropped of the tenant that has the job, and of the shared ones;
+    the log has all. Progress is told in shares: how many there are of others is nobody's business."""
 
     async def handle(context: JobContext) -> dict[str, Any]:
         async with open_ddl() as ddl:
@@ -101,25 +103,44 @@ def reconcile_indexes(database: Database, open_ddl: OpenDdl, settings: Callable[
             surplus = [index for index in plan if not index.wanted]
             steps = len(missing) + len(surplus)
             for done, index in enumerate(surplus):
-                await context.progress(done, steps, "dropping a vector index")
+                await context.progress(_percent(done, steps), 100, "dropping a vector index")
                 await _drop(database, ddl, index, context)
             orphans = [name for name in existing if name not in wanted and name not in {i.name for i in surplus}]
             for name in orphans:  # their collections are deleted
                 await ddl.drop(name)
             for done, index in enumerate(missing, len(surplus)):
-                await context.progress(done, steps, "building a vector index")
+                await context.progress(_percent(done, steps), 100, "building a vector index")
                 await _build(database, ddl, index, context, valid=existing.get(index.name))
             for index in wanted.values():  # what an older release has written beside this one
                 await _move(database, index, context, own=True)
             await ddl.analyze()
-            renewed = await ddl.renew_shared(context.progress)
-            await context.progress(steps, steps, "done")
+            renewed = await ddl.renew_shared(_blocks(context))
+            await context.progress(100, 100, "done")
+        log.info(
+            "vector.indexes",
+            built=[*(index.name for index in missing), *renewed],
+            dropped=[*(index.name for index in surplus), *orphans],
+        )
+        own = context.principal.tenant_id
         return {
-            "built": [*(index.name for index in missing), *renewed],
-            "dropped": [*(index.name for index in surplus), *orphans],
+            "built": [*(index.name for index in missing if index.tenant_id == own), *renewed],
+            "dropped": [index.name for index in surplus if index.tenant_id == own],
         }
 
     return handle
+
+
+def _percent(done: int, total: int) -> int:
+    return min(100 * done // max(total, 1), 100)
+
+
+def _blocks(context: JobContext) -> Report:
+    """How far a build is, without the name of the index and the size of the table, which are of all tenants."""
+
+    async def report(done: int, total: int, message: str) -> None:
+        await context.progress(_percent(done, total), 100, "building a vector index")
+
+    return report
 
 
 async def _drop(database: Database, ddl: Ddl, index: PlannedIndex, context: JobContext) -> None:
@@ -145,7 +166,7 @@ async def _build(database: Database, ddl: Ddl, index: PlannedIndex, context: Job
         await ddl.drop(index.name)  # an interrupted build left it, or an older release
     await _move(database, index, context, own=True)
     if not valid:
-        await ddl.create(index, context.progress)
+        await ddl.create(index, _blocks(context))
     await ddl.make_search(index.name)
     async with database.transaction(owner) as connection:
         await lexical.lock(connection, owner, index.collection_id)
@@ -165,8 +186,8 @@ async def _move(database: Database, index: PlannedIndex, context: JobContext, *,
             return
         before = done
         for start in range(0, len(found), PORTION):
-            share = min(100 * done // max(index.chunk_count, 1), 100)  # the job is of all tenants: no number of one
-            await context.progress(share, 100, "moving vectors")
+            # the job is of all tenants: no number of one
+            await context.progress(_percent(done, index.chunk_count), 100, "moving vectors")
             async with database.transaction(owner) as connection:
                 await lexical.lock(connection, owner, index.collection_id)
                 done += await vector_indexes.move(connection, index, found[start : start + PORTION], own=own)

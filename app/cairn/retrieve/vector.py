@@ -103,6 +103,10 @@ async def search(connection: Any, context: SearchContext, served: Sequence[Serve
     places = {} if scanned else await vector_indexes.places(connection, context.principal, [item.id for item in served])
     groups = choose_regimes(served, places, settings, restricted=restricted)
     found = [await _search_group(connection, context, group, wanted) for group in groups]
+    if any(group.regime != "exact" for group in groups) and await vector_indexes.withholds(
+        connection, context.principal, [item.id for item in served]
+    ):
+        found = [_without_ways(part) for part in found]
     return LegResult(
         "vector",
         _merge(groups, found),
@@ -141,6 +145,14 @@ async def _search_group(connection: Any, context: SearchContext, part: RegimeGro
         **({"at_least": True} if filters and conditions is None and part.regime != "exact" else {}),
     }
     return _GroupResult(rows, regime == "exact", len(rows) < ask.limit, how)
+
+
+def _without_ways(part: _GroupResult) -> _GroupResult:
+    """As it is told where chunks are withheld: which way is gone, and whether the index yielded enough, goes by all there are."""
+    if part.how["regime"] == "exact":
+        return part
+    how = {**part.how, "regime": "readable", "ef_search": None, "fell_back": False}
+    return replace(part, exact=False, how=how)
 
 
 def _merge(parts: Sequence[RegimeGroup], found: Sequence[_GroupResult]) -> tuple[Hit, ...]:

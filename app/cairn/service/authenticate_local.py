@@ -227,6 +227,8 @@ class KeyRing:
             if payload.startswith(keys.ECHO):
                 if payload == keys.ECHO + token:
                     heard.set()
+            elif payload == keys.ACCESS:
+                self._database.read_newest()
             elif (key_id := as_id(payload)) is not None and self._reconsider(key_id):
                 changed.set()
 

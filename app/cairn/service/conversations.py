@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from cairn.domain.ids import new_id
 from cairn.domain.names import clean_title
+from cairn.domain.principal import Caller
 from cairn.domain.question import Conversation, SavedMessage
 from cairn.errors import InputError, NotFoundError
 from cairn.language.text import normalise
@@ -21,6 +23,9 @@ MAX_TITLE: Final = 200
 """Characters of the title of a conversation, and of what is looked for in them."""
 RESERVED = frozenset({"history", "sessions", "stream"})
 """Chat ids that would be other routes: /chat/history/..., /chat/sessions/..., /chat/stream."""
+
+ANYBODY: Final = Caller("nobody", "", frozenset())
+"""Somebody whom no access list names: what they see of a tenant, everybody in it does."""
 
 
 def new_session() -> str:
@@ -132,7 +137,17 @@ async def delete_history(services: Services, session_id: str) -> bool:
     Raises InputError."""
     session_id = check_session_id(session_id)
     await services.traces.flush()
+    # asked before: the record stands in the transaction that removes what would say so
+    marked = {"tells_of_restricted": True} if await _is_withheld(services, session_id) else {}
     async with services.database.transaction(services.principal) as connection:
         if known := await memory.forget(connection, session_id):
-            await audit.record(connection, services.principal, "conversation.delete", session_id)
+            await audit.record(connection, services.principal, "conversation.delete", session_id, marked)
         return known
+
+
+async def _is_withheld(services: Services, session_id: str) -> bool:
+    """Whether somebody in the tenant does not see the conversation, or nobody does: it is looked for as one whom no access list
+    names. On the primary, which has the last question."""
+    anybody = replace(services.principal, caller=ANYBODY)
+    async with services.database.primary.transaction(anybody, readonly=True) as connection:
+        return await memory.get(connection, anybody, session_id) is None

@@ -182,8 +182,11 @@ async def delete_collection(services: Services, name: str) -> None:
             raise NotFoundError(f"no collection named {name}")
         await cache.forget(connection, gone)
         await audit.record(connection, services.principal, "collection.delete", collection.name, counts)
-        if collection.chunk_count > services.settings.current.vector.dedicated_above * 0.8:
-            await vector_indexes.enqueue_plan(connection, services.principal)  # it may have had an index of its own
+    if collection.chunk_count > services.settings.current.vector.dedicated_above * 0.8:
+        # it may have had an index of its own; the plan that drops it may be waiting already, and not be the caller's to see
+        house = services.principal.house
+        async with services.database.transaction(house) as connection:
+            await vector_indexes.enqueue_plan(connection, house)
 
 
 async def require_reader_of_all(services: Services, connection: object, collection: Collection) -> None:

@@ -114,9 +114,10 @@ async def build_indexes(services: Services) -> None:
 
 async def order_plan(services: Services) -> None:
     """Enqueue the plan of vector indexes, which is one for all tenants, where there is something to be done."""
-    async with services.database.transaction(services.principal) as connection:
+    house = services.principal.house
+    async with services.database.transaction(house) as connection:
         if await vector_store.plan(connection, services.settings.current.vector):
-            await vector_indexes.enqueue_plan(connection, services.principal)
+            await vector_indexes.enqueue_plan(connection, house)
 
 
 async def order_checks(services: Services) -> None:

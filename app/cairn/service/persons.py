@@ -105,7 +105,9 @@ async def forget_person(services: Services, principal: str, *, dry_run: bool = F
             counts = {**await persons.forget(connection, person, mark), "access_lists": len(lists)}
             if dry_run:
                 raise _OnlyCountedError
-            await audit.record(connection, services.principal, "person.forget", mark, counts)
+            # how many lists named somebody says that there are any
+            marked = {"tells_of_restricted": True} if counts["access_lists"] or counts["access_rules"] else {}
+            await audit.record(connection, services.principal, "person.forget", mark, {**counts, **marked})
     except _OnlyCountedError:
         pass
     return Forgotten(mark, counts)

@@ -13,7 +13,7 @@ from cairn.runs.context import Record
 from cairn.runs.task import OnEnd, Task
 from cairn.service.ask import at_temperature, start
 from cairn.settings import Settings
-from cairn.store import audit, graph_code, qa_sessions
+from cairn.store import audit, graph_code, qa_sessions, runs
 from cairn.wiring import Services
 
 STRONG: Final = 0.5
@@ -83,4 +83,6 @@ async def delete_session(services: Services, session_id: str) -> None:
     async with services.database.transaction(services.principal) as connection:
         if not await qa_sessions.delete(connection, services.principal, session_id):
             raise NotFoundError(f"no session {session_id[:140]}; it may have been idle for too long")
-        await audit.record(connection, services.principal, "qa_session.delete", session_id)
+        # what who could read more than everybody has begun is not for others to know of, nor is what it was called
+        marked = {"tells_of_restricted": True} if await runs.asked_as(connection) else {}
+        await audit.record(connection, services.principal, "qa_session.delete", session_id, marked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -170,14 +170,33 @@ async def list_unwritten(connection: Any, principal: Principal, collection_id: U
     return [row["id"] for row in rows]
 
 
+async def load_open(connection: Any, principal: Principal, community_id: UUID) -> CommunitySummary | None:
+    """A community as a model may be shown it now: with the sentences that everybody in the tenant may read. None where there
+    are none."""
+    found = await load_summaries(connection, principal, {community_id: 0.0})
+    if not found:
+        return None
+    [summary] = found
+    # asked after the sentences were read, so that what is restricted in between is left out
+    rows = await connection.fetch(SQL["open_passages"], principal.tenant_id, _passages(summary))
+    shared = {row["id"] for row in rows}
+    sentences = tuple(sentence for sentence in summary.sentences if sentence.passage_id in shared)
+    return replace(summary, sentences=sentences) if sentences else None
+
+
 async def write_summary(
     connection: Any, principal: Principal, summary: CommunitySummary, title: str, text: str
-) -> None:
-    """Keep what a model wrote from the sentences of `summary`, unless one of their passages is gone. Needs the lock."""
-    passages = list({sentence.passage_id for sentence in summary.sentences})
-    await connection.execute(
-        SQL["write_summary"], principal.tenant_id, summary.collection_id, summary.id, title, text, passages
+) -> bool:
+    """Keep what a model wrote from the sentences of `summary`. False where one of their passages is gone, or of a document that
+    not everybody in the tenant may read any more: then nothing is kept. Needs the lock."""
+    written: bool | None = await connection.fetchval(
+        SQL["write_summary"], principal.tenant_id, summary.collection_id, summary.id, title, text, _passages(summary)
     )
+    return written is True
+
+
+def _passages(summary: CommunitySummary) -> list[UUID]:
+    return list({sentence.passage_id for sentence in summary.sentences})
 
 
 # --- what others read -------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from cairn.db.queries import load_queries
@@ -15,7 +15,9 @@ from cairn.domain.key import SHOWN_CHARS, ApiKey, hash_secret
 from cairn.domain.principal import ALL_SCOPES, KeyLimits, Principal, Scope
 
 CHANNEL = "cairn_keys"
-"""Its notifications are the ids of keys that were revoked, and echoes."""
+"""Its notifications are the ids of keys that were revoked, echoes, and ACCESS."""
+ACCESS: Final = "access"
+"""That others may read some documents than before (rag.write_access)."""
 ECHO = "echo "
 _LIMITS = tuple(KeyLimits.__dataclass_fields__)
 _SQL = load_queries("keys")

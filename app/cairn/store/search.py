@@ -185,16 +185,17 @@ def _vector(head: Any, model: EmbeddingModel, chunks: int, *, scanned: bool) -> 
     if (regime := head["regime"]) is None:  # there is nothing to search
         return LegResult("vector", (), 0.0, exact=True, complete=True, how={"parts": []})
     hits = _hits(head, "vector", PackedIds(head["vector_chunks"]))
+    told = regime != "readable"
     how = {
         "regime": regime,
         "model": model.name,
         "collections": 1,
         "visible_chunks": head["chunk_count"],
-        "ef_search": None if regime == "exact" else head["breadth"],
-        "fell_back": scanned,
+        "ef_search": head["breadth"] if regime in ("dedicated", "shared") else None,
+        "fell_back": scanned and told,
     }
     confidence = max(0.0, min(1.0, hits[0].score)) if hits else 0.0
-    exact, complete = regime == "exact" or scanned, head["chunks_found"] < chunks
+    exact, complete = regime == "exact" or (scanned and told), head["chunks_found"] < chunks
     return LegResult("vector", hits, confidence, exact, complete, {"parts": [how]})
 
 

@@ -144,7 +144,8 @@ LONGEST_COUNT = 1.0
 async def _outdated(request: Request, running: Running) -> list[str]:
     """Of the caller's tenant: another's names of collections are nobody else's. What cannot be counted now is not told."""
     services, began = services_of(request), time.monotonic()
-    until, notes = running.outdated.get(services.principal.tenant_id, (0.0, []))
+    tenant = (services.principal.tenant_id, services.principal.tenant)  # the number is one of each database
+    until, notes = running.outdated.get(tenant, (0.0, []))
     if began < until:
         return notes
     notes = []
@@ -152,7 +153,7 @@ async def _outdated(request: Request, running: Running) -> list[str]:
         async with asyncio.timeout(LONGEST_COUNT):
             notes = await outdated_notes(services)
     ended = time.monotonic()
-    running.outdated[services.principal.tenant_id] = (ended + (ended - began) / COUNTED_SHARE, notes)
+    running.outdated[tenant] = (ended + (ended - began) / COUNTED_SHARE, notes)
     return notes
 
 

@@ -44,7 +44,8 @@ class Running:
     """State of one application. `services` of the default database, and `databases`, all of them, exist between start-up and
     shutdown. `workers`: by the name of a database, the monotonic time when its worker last got on, where this process has one.
     `authenticator`: who reads keys, where callers need one. `code_flow`: how people sign in at an issuer, where they can.
-    `outdated`: by tenant, until when is told what was counted of documents that an earlier release read, and that.
+    `outdated`: by number and name of a tenant (each database numbers its own), until when is told what was counted of documents
+    that an earlier release read, and that.
     `stopping_since`: the monotonic time when a signal asked for the end. `page`: the path of the page, "" where there is none."""
 
     settings: SettingsStore
@@ -59,7 +60,7 @@ class Running:
     authenticator: Authenticator | None = None
     code_flow: CodeFlow | None = None
     page: str = ""
-    outdated: dict[int, tuple[float, list[str]]] = field(default_factory=dict)
+    outdated: dict[tuple[int, str], tuple[float, list[str]]] = field(default_factory=dict)
 
     def serving(self, principal: Principal) -> Services:
         """Everything of the database where the caller's tenant lives. Raises DatabaseUnavailableError while that is not open."""
