@@ -30,9 +30,10 @@ COMMENT ON FUNCTION rag.search_breadth IS 'hnsw.ef_search of a search among so m
 --
 -- Lists ride on the first row, best first; each further row has a passage only. fused_vector and fused_lexical are the places of
 -- a fused passage in the lists of the legs, 0 where it is not in one. Parts are what a leg gives to the fused score of each passage of its
--- list, `rest` what it gives to any other. `regime` is `readable` where something is withheld and not everything was compared for sure. No row: no such collection. `served` is false where another model than `model` serves
+-- list, `rest` what it gives to any other. No row: no such collection. `served` is false where another model than `model` serves
 -- it; then nothing was searched. The tenant is set here, for this statement, as in rag.find_cached. `principals`: of the caller, as
 -- app.principals has them; counts and lists are of what these may read, and where that is everything nothing is asked of a row.
+-- `regime` is `readable` where something is withheld, and more may be read than is always compared.
 CREATE OR REPLACE FUNCTION rag.search_collection(
   tenant bigint, collection text, model smallint,
   vector halfvec, chunks integer, scan boolean, exact_below integer, ef_search integer, max_scan_tuples integer,

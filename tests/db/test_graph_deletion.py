@@ -29,7 +29,7 @@ DOOMED = (
     "# Babbage in town\n\nCharles Babbage lived in Marylebone, a district of London. Charles Babbage met ADA LOVELACE in the "
     "Wigmore Hall. CB was also called Old Babbage by Mary Somerville. The Royal Society was founded by Robert Moray."
 )
-VOLATILE = {"epoch", "attempt", "lex_seed", "average_length", "weights", "max_weight"}
+VOLATILE = {"epoch", "attempt", "lex_seed", "salt", "average_length", "weights", "max_weight"}
 """Columns that count writes, are drawn at random, or hold the mean length of passages when the row was written (a job renews
 them when it has moved). Nor is compared what dates a write (`..._at`)."""
 COLLECTION = UUID(int=0x5EED)
