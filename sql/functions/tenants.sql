@@ -39,6 +39,9 @@ BEGIN
         RETURN found;
     END IF;
     PERFORM rag.record_deed(found, 'tenant.create', $1, '{}');
+    IF NOT rag.is_distributed() THEN
+        PERFORM rag.lock_of('', found);  -- makes the secret of its locks: else its first writer does, and others wait for that
+    END IF;
     -- Whose database it is may read it in psql as well.
     INSERT INTO rag.analyst_grant AS g (tenant_id, role_name)
     SELECT found, pg_get_userbyid(c.relowner) FROM pg_class AS c WHERE c.oid = 'rag.tenants'::regclass
