@@ -29,6 +29,7 @@ def program(folder: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.Capture
     monkeypatch.chdir(folder)
 
     def run(file: Path, *arguments: str) -> tuple[str, str, object]:
+        structlog.reset_defaults()  # as in a process of its own: structlog.testing.capture_logs leaves it configured
         capfd.readouterr()
         monkeypatch.setattr(sys, "argv", [str(file), *arguments])
         ended: object = None
