@@ -25,6 +25,11 @@ def test_it_is_as_often_right_as_was_measured(certainty: float, share: float) ->
     assert probably_right(certainty) == pytest.approx(share, abs=0.035)
 
 
+@pytest.mark.parametrize(("certainty", "share"), [(0.5, 0.623), (0.7, 0.697), (0.8, 0.74), (0.9, 0.797)])
+def test_it_is_what_was_fitted(certainty: float, share: float) -> None:
+    assert probably_right(certainty) == pytest.approx(share, abs=0.001)
+
+
 def test_what_the_parser_reads_is_never_surer_than_what_rules_do() -> None:
     assert probably_right(1.0) == probably_right(0.99) == MOST_RIGHT < CONFIDENCE
     assert probably_right(CERTAIN) > SURE > SHOWN_ONLY

@@ -24,22 +24,12 @@ from cairn.domain.table_parsing import (
 )
 
 _MEASURED: Final = frozenset(
-    {
-        "highest",
-        "lowest",
-        "top",
-        "bottom",
-        "sum",
-        "average",
-        "value",
-        "difference",
-        "growth",
-        "ratio",
-        "rank",
+    (
+        "highest", "lowest", "top", "bottom", "sum", "average", "value", "difference", "growth", "ratio", "rank",
         "rank_from_below",
-    }
-)
-_NAMES: Final = frozenset({"highest", "lowest", "top", "bottom", "list", "count_distinct", "rank", "rank_from_below"})
+    )
+)  # fmt: skip
+_NAMES: Final = frozenset(("highest", "lowest", "top", "bottom", "list", "count_distinct", "rank", "rank_from_below"))
 _OF_PLACE: Final[dict[Asked, bool]] = {"top": False, "bottom": False, "rank": True, "rank_from_below": True}
 """What has a number: of rows, or the place of one."""
 _OF_TWO: Final = frozenset({"difference", "growth"})

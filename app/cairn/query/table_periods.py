@@ -17,29 +17,17 @@ FEWEST_PERIODS: Final = 3  # bound: tests/unit/test_table_periods.py
 """Columns that make the question over all of them one: of two it is the difference that is asked for."""
 _HALF: Final = re.compile(r"(?:h|s|hj|hy|sem|half|semestre|halbjahr)(\d)?")
 _QUARTER: Final = re.compile(r"(?:q|t|trim|quarter|quartal|trimestre|term)(\d)?")
+_PARTS: Final[tuple[tuple[PeriodKind, re.Pattern[str]], ...]] = (("half", _HALF), ("quarter", _QUARTER))
 _PLACE: Final = re.compile(r"(\d)(?:st|nd|rd|th|e|er|eme|o)?|(i{1,3}|iv)")
 _WEEK: Final = re.compile(r"(?:kw|w|wk|week|woche|sem|semaine|semana|settimana)(\d{1,2})?")
+_NAMED: Final[tuple[tuple[PeriodKind, re.Pattern[str]], ...]] = (*_PARTS, ("week", _WEEK))
 _MONTHS: Final = {
     short: number
     for number, shorts in enumerate(
-        (
-            "gen ene",
-            "fev febr",
-            "mrz mar mars",
-            "avr abr",
-            "mag mai may",
-            "giu",
-            "lug",
-            "ago aou",
-            "set",
-            "ott",
-            "",
-            "dic",
-        ),
-        1,
+        ("gen ene", "fev febr", "mrz mar mars", "avr abr", "mag mai may", "giu", "lug", "ago aou", "set", "ott", "", "dic"), 1
     )
     for short in shorts.split()
-}
+}  # fmt: skip
 """Short names that are no months in a sentence."""
 _DAYS: Final = {
     name: number
@@ -99,17 +87,17 @@ def _readings(header: str) -> dict[tuple[PeriodKind, str], tuple[int, ...]]:
         found["month", _besides(rest)] = (*years, *months)
     if first in _DAYS:
         found["day", _besides(rest)] = (_DAYS[first],)
-    for kind, pattern in (("half", _HALF), ("quarter", _QUARTER), ("week", _WEEK)):
+    for kind, pattern in _NAMED:
         named = pattern.fullmatch(first)
         if named is not None and named[1]:
-            found[kind, _besides(rest)] = (*years, int(named[1]))  # type: ignore[index]
+            found[kind, _besides(rest)] = (*years, int(named[1]))
         elif named is not None and rest and rest[0].isdigit() and len(rest[0]) < len("2024"):
-            found[kind, _besides(rest[1:])] = (*years, int(rest[0]))  # type: ignore[index]
+            found[kind, _besides(rest[1:])] = (*years, int(rest[0]))
     place = _PLACE.fullmatch(first)
-    for kind, pattern in (("half", _HALF), ("quarter", _QUARTER)):
+    for kind, pattern in _PARTS:
         if place is not None and rest and pattern.fullmatch(rest[0]):
             number = int(place[1]) if place[1] else len(place[2]) if place[2] != "iv" else len("1234")
-            found[kind, _besides(rest[1:])] = (*years, number)  # type: ignore[index]
+            found[kind, _besides(rest[1:])] = (*years, number)
     if not found and years:
         found["year", re.sub(r"\d+", "", besides_date(header))] = years
     return found

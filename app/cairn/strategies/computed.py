@@ -70,7 +70,7 @@ async def compute_answer(run: Run) -> tuple[Outcome | None, ParsedTable | None]:
 
 
 def choose(by_rules: Computed | None, by_parser: Computed | None) -> Computed | None:
-    """Of what rules and the parser compute. Where they differ, one in two is wrong, and nobody knows which: then neither."""
+    """Of what rules and the parser compute. Where they differ one of them is wrong, and nothing tells which: then neither."""
     if by_rules is None or by_parser is None:
         return by_rules or by_parser
     same_table = by_rules.found.table.address == by_parser.found.table.address
