@@ -259,19 +259,34 @@ SHEDS = {
 @pytest.mark.parametrize(
     ("question", "says"),
     [
-        ("Who paints the sheds?", "or see what comes nearest, without answering this: “Sheds"),
+        ("Who paints the sheds?", "What comes nearest, and may not answer it:\n- Sheds: Orchard has two sheds. [1]"),
+        ("Who paints the ceilings?", "or see what comes nearest, without answering this: “Presses"),
         ("Qui a peint les hangars Zeppelin ?", "ou voyez ce qui s'en approche le plus, sans y répondre : « "),
-        ("Wer hat die Hallen von Zeppelin gestrichen?", "oder sehen Sie nach, was dem am nächsten kommt, ohne es zu"),
+        (
+            "Wer hat die Hallen von Zeppelin gestrichen?",
+            "oder sehen Sie nach, was dem am nächsten kommt, ohne es zu",
+        ),
         ("¿Quién pintó los cobertizos de Zeppelin?", "o consulte lo que más se acerca, sin responder a esto: «"),
         ("Chi ha dipinto i capannoni di Zeppelin?", "o guarda ciò che più si avvicina, senza rispondere a questo: «"),
     ],
 )
-async def test_a_refusal_says_where_the_nearest_stands(services: Services, question: str, says: str) -> None:
+async def test_a_refusal_says_what_comes_nearest_or_where(services: Services, question: str, says: str) -> None:
     await index(services, "sheds", SHEDS)
     answer = await answered(services, question, collection="sheds")
-    assert (answer.answered, answer.citations) == ("no", ())
+    assert answer.answered == "no"
     assert says in answer.answer
-    assert "Presses" in answer.answer
+    near = answer.answer.partition("\n\nWhat comes nearest, and may not answer it:\n")[2]
+    assert [cited.n for cited in answer.citations] == list(range(1, len(answer.citations) + 1))
+    assert all(cited.instead and f"[{cited.n}]" in near for cited in answer.citations)
+
+
+async def test_a_quotation_that_is_withheld_is_what_comes_nearest(services: Services) -> None:
+    await index(services, "absent", DOCUMENTS)
+    answer = await answered(services, "What was the revenue of Tesla in 2021?", collection="absent")
+    refusal, _, near = answer.answer.partition("\n\nWhat comes nearest, and may not answer it:\n")
+    assert (answer.answered, refusal) == ("no", "Tesla is not mentioned in these documents.")
+    assert near.startswith("- Harvest report: Harrow Farms reported revenue of 4,200 thousand euros in 2021. [1]")
+    assert answer.confidence == 0
 
 
 async def test_a_refusal_names_nothing_of_a_document_that_was_not_found_for_who_asks(services: Services) -> None:
@@ -279,7 +294,7 @@ async def test_a_refusal_names_nothing_of_a_document_that_was_not_found_for_who_
     await index(services, "cellar", {"cellar.md": "# Casks\n\nThe casks were bought from a cooper.\n"})
     answer = await answered(services, "Who paints the casks?", collection="cellar")
     assert answer.answered == "no"
-    assert "“Casks”" in answer.answer
+    assert "- Casks: " in answer.answer
     assert not any(title in answer.answer for title in ("Sheds", "Presses"))
 
 

@@ -139,4 +139,4 @@ async def test_what_a_named_document_says_is_shown_from_fifteen_in_a_hundred_on(
     async with services.database.transaction(services.principal) as connection:
         assert await collections.calibrate(connection, services.principal, "handbook", lines.as_json())
     answer = await answered(services, "How many days of leave do employees have in leave.md?")
-    assert bool(answer.citations) is shown
+    assert any(not one.instead for one in answer.citations) is shown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
-from math import sqrt
+from math import log, sqrt
 from typing import Any
 from uuid import UUID
 
@@ -14,17 +14,20 @@ import pytest
 
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.computed import CONFIDENCE, needed_cells, unit_note, word_computed
+from cairn.answer.confidence import Calibration
 from cairn.answer.context import DOCUMENT_HEADER, assemble_with_graph, one_line
 from cairn.answer.evidence import question_terms
-from cairn.answer.extract import _also, _is_other_row, extract
+from cairn.answer.extract import _also, _is_other_row, as_nearest, extract, name_others
 from cairn.answer.lexrank import centrality, digest, representative
 from cairn.answer.missing import mentioned, misspelled, subjects
 from cairn.answer.outline import outline
 from cairn.answer.quotation import quote, says_the_same
+from cairn.domain.answer import Draft
 from cairn.domain.computation import Computation
 from cairn.domain.graph import ContextEntity, GraphContext
 from cairn.domain.passage import Passage
 from cairn.domain.table import ComputedCells, TableSketch
+from cairn.language.lexicon import languages
 from tests.unit.test_extract import SETTINGS, WordEmbedder, passage
 
 
@@ -79,6 +82,54 @@ async def test_lists_of_others_have_room_for_nine_hundred_characters(length: int
         passages.append(passage(first + name[0] * (characters - len(first)), title=name))
     draft = await extract("How is the ship Kestrel caulked?", passages, WordEmbedder(), SETTINGS, enough=0.0)
     assert [shown.count("\n") > 1 for _, shown in draft.others] == [True, whole]
+
+
+async def test_a_refusal_has_the_three_places_that_come_nearest() -> None:
+    passages = [passage(f"The {name} is a ship of oak.") for name in ("Kestrel", "Heron", "Merlin", "Osprey")]
+    passages.append(passage("Nothing here."))
+    for most, named in ((6, 3), (2, 2)):
+        settings = SETTINGS.model_copy(update={"max_sentences": most})
+        draft = await extract("What is the ship Kestrel?", passages, WordEmbedder(), settings, enough=1.01)
+        assert (draft.found, draft.citations, len(draft.others)) == (False, (), named)
+        assert [cited.n for cited, _ in draft.others] == list(range(1, named + 1))
+        assert all(cited.instead for cited, _ in draft.others)
+        assert draft.others[0][1] == "The Kestrel is a ship of oak."
+    draft = await extract("What is the ship Kestrel?", passages[-1:], WordEmbedder(), SETTINGS, enough=1.01)
+    assert draft.others == (), "nothing there has a word of the question"
+
+
+@pytest.mark.parametrize(("confidence", "shown"), [(0.031, True), (0.029, False)])
+async def test_what_comes_nearest_is_shown_from_three_in_a_hundred_on(confidence: float, shown: bool) -> None:
+    lines = Calibration((0.0, log(confidence / (1 - confidence))), (0.0, 30.0))
+    asked, said = "What is the ship Kestrel?", passage("The Kestrel is a ship of oak.")
+    draft = await extract(asked, [said], WordEmbedder(), SETTINGS, enough=1.01, calibration=lines)
+    assert draft.confidence == pytest.approx(confidence)
+    assert bool(draft.others) is shown
+
+
+@pytest.mark.parametrize(("length", "whole"), [(500, True), (501, False)])
+async def test_lists_that_come_nearest_have_room_for_five_hundred_characters(length: int, whole: bool) -> None:
+    first = "- The Heron is caulked with tar.\n- "
+    passages = [passage(first + "H" * (length - len(first)), title="Heron")]
+    draft = await extract("How is the ship Heron caulked?", passages, WordEmbedder(), SETTINGS, enough=1.01)
+    assert [shown.count("\n") > 1 for _, shown in draft.others] == [whole]
+
+
+async def test_what_is_withheld_comes_nearest_by_itself_before_what_else_may_answer() -> None:
+    passages = [passage(f"The {name} is a ship of {name} oak.") for name in ("Kestrel", "Heron", "Merlin", "Osprey")]
+    many = SETTINGS.model_copy(update={"max_sentences": 6})
+    draft = await extract("What is the ship Kestrel?", passages, WordEmbedder(), many, enough=0.0)
+    near = as_nearest(draft)
+    assert [cited.n for cited, _ in near] == [1, 2, 3]
+    assert near[0][1] == draft.alone == "The Kestrel is a ship of Kestrel oak."
+    assert all(cited.instead for cited, _ in near)
+    assert near[0][0].context is None
+    refused = name_others(Draft("I don't know.", (), False, 0.1, others=near), "en")
+    assert refused.text.splitlines()[2:4] == [
+        "What comes nearest, and may not answer it:", f"- a.md: {draft.alone} [1]",
+    ]  # fmt: skip
+    assert refused.citations == tuple(cited for cited, _ in near)
+    assert len({one.replies.near_to_it for one in languages()} - {""}) == 5
 
 
 async def test_what_was_said_before_is_worth_one_less() -> None:

@@ -31,6 +31,8 @@ RIGHT_ENOUGH: Final = 0.12  # measured: tests/unit/test_edges_answer.py
 """Confidence from which a quotation that the reader has read is shown (docs/adr/0133-whole-lists.md)."""
 NAMED_ENOUGH: Final = 0.15  # measured: tests/db/test_described.py
 """The same where the question names the document: who does knows that there is something in it."""
+NEAR_ENOUGH: Final = 0.03  # measured: tests/unit/test_edges_quotation.py
+"""Confidence from which a refusal shows what comes nearest: below it is about something else altogether."""
 SURE: Final = 0.5  # measured: tests/unit/test_edges_answer.py
 """Confidence from which an answer counts as one, "likely"; below it is a guess that says so, "not sure"."""
 FOUND: Final = 0.75  # fitted: tests/benchmarks/fit_reading.py

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, pairwise
+from itertools import accumulate, pairwise, takewhile
 from statistics import fmean
 from textwrap import indent
 from typing import Final
@@ -25,6 +25,7 @@ from cairn.answer.cite import citation
 from cairn.answer.confidence import (
     FACT_DOUBTED,
     FACT_ENOUGH,
+    NEAR_ENOUGH,
     PRESENT_ENOUGH,
     RIGHT_ENOUGH,
     SURE,
@@ -90,6 +91,8 @@ AS_MUCH: Final = 0.9  # measured: tests/unit/test_edges_quotation.py
 """Share of what the best holds of the question that it must hold."""
 OTHERS: Final = 2  # measured: tests/unit/test_edges_quotation.py
 """Other places that are named where the best is not sure."""
+AROUND_NEAR: Final = 500  # bound: tests/unit/test_edges_quotation.py
+"""As AROUND_OTHERS, where nothing is an answer."""
 AROUND_OTHERS: Final = 900  # bound: tests/unit/test_edges_quotation.py
 """Characters of lists and code that are shown of such places, with what introduces them."""
 SAID: Final = 1.0  # measured: tests/unit/test_edges_quotation.py
@@ -158,7 +161,10 @@ async def extract(
         confidence = confidence.unsure()
     opposite = asks_what_is_not(question, terms.asked) and not _may_show_denial(best, found[order[0]], passages)
     if opposite or not _is_enough(confidence, terms.asked, enough, features.read):
-        return replace(not_found(question, passages, terms, confidence.value), evidence=features)
+        worth = order if read is not None else _with_words(order, found, terms)
+        worth = worth if confidence.value >= NEAR_ENOUGH else []
+        near = what_is_near(worth, found, scores, terms, passages, min(OTHERS + 1, settings.max_sentences))
+        return replace(not_found(question, passages, terms, confidence.value), evidence=features, others=near)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
     language = by_words(question) or likely_language(question)
@@ -168,7 +174,7 @@ async def extract(
     if confidence.value >= SURE and (outcome := verdict(terms, found[order[0]], best.shown)):
         draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
     limit = min(OTHERS, settings.max_sentences - 1 - len(further))
-    worth = order if read is not None else [at for at in order if terms.held(found[at].words).any()]
+    worth = order if read is not None else _with_words(order, found, terms)
     others = other_places(draft, (best, *further), worth, found, scores, terms, passages, limit)
     return replace(draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others)
 
@@ -432,15 +438,51 @@ def other_places(
 ) -> tuple[tuple[Citation, str], ...]:  # fmt: skip
     """What was chosen next, of what is not shown yet and as short as a quotation: no sentence that only announces something.
     Where a way or things are asked for, what stands in a short list or code, or announces it, is shown with all of it."""
-    n = draft.citations[-1].n + 1
     places = [place for cited in draft.citations for place in ((cited, cited), (cited, cited.context))]
     taken = [(cited.document_id, place.start, place.end) for cited, place in places if place]
-    known = [found[one.at] for one in quoted]
-    floor = scores[quoted[0].at] - UNREAD / 2
+    read = _that_were_read(order, scores, quoted[0].at)
+    beside = _Beside(draft.citations[-1].n + 1, taken, [found[one.at] for one in quoted], AROUND_OTHERS)
+    return _places_beside(beside, read, found, scores, terms, passages, limit)
+
+
+def what_is_near(
+    order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms,
+    passages: Sequence[Passage], limit: int,
+) -> tuple[tuple[Citation, str], ...]:  # fmt: skip
+    """What would have been quoted, best first, where nothing is sure enough to be an answer: as `other_places`, shorter."""
+    read = _that_were_read(order, scores, order[0]) if order else []
+    return _places_beside(_Beside(1, [], [], AROUND_NEAR), read, found, scores, terms, passages, limit)
+
+
+def _with_words(order: Sequence[int], found: Sequence[Candidate], terms: QuestionTerms) -> list[int]:
+    """Those that have a word of the question: what else no reader has read may be of anything."""
+    return [at for at in order if terms.held(found[at].words).any()]
+
+
+def _that_were_read(order: Sequence[int], scores: Measured, best: int) -> list[int]:
+    return list(takewhile(lambda at: scores[at] > scores[best] - UNREAD / 2, order))
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What there is already: the next number of a citation, places that are shown, what is quoted, and characters of lists and
+    code for which there is room."""
+
+    n: int
+    taken: list[tuple[UUID, int, int]]
+    known: list[Candidate]
+    room: int
+
+
+def _places_beside(
+    beside: _Beside, order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms,
+    passages: Sequence[Passage], limit: int,
+) -> tuple[tuple[Citation, str], ...]:  # fmt: skip
+    n, taken, known = beside.n, [*beside.taken], [*beside.known]
     chosen: list[tuple[Citation, str]] = []
-    room = 0 if terms.asked.said_briefly else AROUND_OTHERS
+    room = 0 if terms.asked.said_briefly else beside.room
     for at in order:
-        if len(chosen) >= limit or scores[at] <= floor:
+        if len(chosen) >= limit:
             break
         candidate, passage = found[at], passages[found[at].rank]
         if any(says_the_same(candidate, other) for other in known):
@@ -541,7 +583,14 @@ def quoted_draft(
         told = zip(elsewhere, numbers[1 + len(inside) :], strict=False)
         lines = [f"- {label_place(cited[n - first], say)}: {one.shown} {one.marks(n)}" for one, n in told]
         text += "\n\n" + "\n".join((say.also, *lines))
-    return Draft(text, tuple(cited), True, 1.0)
+    return Draft(text, tuple(cited), True, 1.0, alone=_as_item(best))
+
+
+def as_nearest(draft: Draft) -> tuple[tuple[Citation, str], ...]:
+    """What a draft quotes first, and what else may answer, as what comes nearest where it is not taken for an answer."""
+    first = [(replace(one, context=None, instead=True), draft.alone) for one in draft.citations[:1] if draft.alone]
+    told = [*first, *draft.others][: OTHERS + 1]
+    return tuple((replace(one, n=n), shown) for n, (one, shown) in enumerate(told, start=1))
 
 
 def _as_item(made: Excerpt) -> str:
@@ -559,12 +608,12 @@ def _set_in(text: str) -> str:
 
 
 def name_others(draft: Draft, language: str) -> Draft:
-    """The draft with what else may answer, a line each."""
+    """The draft with what else may answer, or where nothing does with what comes nearest, a line each."""
     if not draft.others:
         return draft
     say = replies(language)
     lines = [f"- {label_place(cited, say)}: {shown} [{cited.n}]" for cited, shown in draft.others]
-    text = "\n".join((f"{draft.text}\n\n{say.perhaps}", *lines))
+    text = "\n".join((f"{draft.text}\n\n{say.perhaps if draft.found else say.near_to_it}", *lines))
     return replace(draft, text=text, citations=(*draft.citations, *(cited for cited, _ in draft.others)), others=())
 
 

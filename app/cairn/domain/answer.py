@@ -109,8 +109,9 @@ class Draft:
     answerer's own (best sentence similarity for the extractive one; retrieval confidence for a model). `degraded`: what
     was wrong with a model's reply (cut off, repeating itself), for the answer's own list. `evidence`: what speaks for the
     first quotation of an extracted answer, also of one that was withheld; None where there was nothing to choose from.
-    `others`: what else may answer, best first, and how each reads; named where this is not sure. `across`: it quotes documents
-    in another language than the question's.
+    `others`: what else may answer, best first, and how each reads; named where this is not sure. Of one that is not
+    `found`: what comes nearest. `alone`: how the first quotation of an extracted answer reads with nothing around it. `across`:
+    it quotes documents in another language than the question's.
     """
 
     text: str
@@ -121,6 +122,7 @@ class Draft:
     degraded: tuple[str, ...] = ()
     evidence: SelectionFeatures | None = None
     others: tuple[tuple[Citation, str], ...] = ()
+    alone: str = ""
     across: bool = False
 
 

@@ -148,9 +148,14 @@ def used_share(answer: Answer) -> float:
     return len(read & cited) / len(read) if read else 0.0
 
 
+def quotation_of(answer: Answer) -> str:
+    """The first one that it rests on; empty where there is none."""
+    return next((one.quote for one in answer.citations[:1] if not one.instead), "")
+
+
 def quotes(answer: Answer, expected: Expected) -> bool:
     """Whether the expected words stand in the first quotation, and that can be read at a glance."""
-    first = answer.citations[0].quote if answer.citations else ""
+    first = quotation_of(answer)
     return 0 < len(first) <= LONGEST_QUOTATION and any(holds(first, wording) for wording in expected.wordings)
 
 

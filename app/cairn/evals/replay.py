@@ -210,7 +210,7 @@ def score_replay(question: JudgedQuestion, replayed: Replayed) -> ReplayedScore:
 
 def rates_quotation(question: JudgedQuestion, answer: Answer) -> bool | None:
     """What users said of the first quotation; None where they have not seen it."""
-    if not answer.citations:
+    if not answer.citations or answer.citations[0].instead:
         return None
     first = answer.citations[0]
     if any(place.is_cited(first) for place in question.kept):

@@ -906,7 +906,9 @@ class Replies(_Section):
     also: str = ""
     """Before other places that say it;"""
     perhaps: str = ""
-    """and before those that may answer instead, where the first is not sure."""
+    """and before those that may answer instead, where the first is not sure;"""
+    near_to_it: str = ""
+    """and before what comes nearest, where nothing answers."""
     nothing_on: str = ""
     """Of a part or subject of a question, `{name}`, that nothing answers."""
     written_in: Mapping[str, str] = Field(default_factory=dict)

@@ -33,7 +33,7 @@ def drawn_on(run: Run, outcome: Outcome, route: Mapping[str, Any]) -> tuple[UUID
     names = library.names | {p.document_id: (p.external_id, p.title) for p in read}
     told = json.dumps([draft.text, draft.insufficiencies, route], ensure_ascii=False, default=str)
     drawn = [one for one, known in names.items() if any(_stands_in(name, told) for name in known)]
-    if not draft.citations:
+    if not draft.found or not draft.citations:
         drawn += [*(passage.document_id for passage in read), *library.opened]
     elif outcome.answerer != "extractive":
         drawn += _sources_of_words(run, outcome, read)

@@ -20,7 +20,7 @@ from cairn.answer.advice import places, rephrase
 from cairn.answer.answer_type import read_asked
 from cairn.answer.confidence import FOUND, NAMED_ENOUGH, SURE
 from cairn.answer.context import Context, assemble_with_graph
-from cairn.answer.extract import AnsweredPart, extract, join_parts, name_others, repeats_only
+from cairn.answer.extract import AnsweredPart, as_nearest, extract, join_parts, name_others, repeats_only
 from cairn.answer.generate import generate
 from cairn.answer.ground.check import CHECKED_WHOLE
 from cairn.answer.missing import seen
@@ -310,8 +310,7 @@ async def _extract(
     across_model = run.deps.searcher.embedder_across(run.question.collection)
     foreign = foreign_among(run.plan.words_in, passages) if across_model else []
     translated = 2 * len(foreign) > len(passages)
-    if absent := await find_absent(run, text, passages, translated=translated):
-        return not_mentioned(absent, run.plan.language)
+    absent = await find_absent(run, text, passages, translated=translated)
     settings, embedder = run.settings.answer, run.deps.judge
     if most is not None:
         settings = settings.model_copy(update={"max_sentences": most})
@@ -329,8 +328,12 @@ async def _extract(
                 between=partial(text_between, run),
             )  # fmt: skip
 
+        if absent:
+            return replace(not_mentioned(absent, run.plan.language), others=as_nearest(await take(passages)))
         again = partial(take, least=min(enough, NAMED_ENOUGH))  # of documents that are about what is named
         draft = await only_about_what_is_asked(run, asked, passages, await take(passages), again)
+    if absent:
+        return not_mentioned(absent, run.plan.language)
     if across_model is None or not foreign or (draft and draft.found):
         assert draft is not None  # all passages are foreign only where somebody reads them
         return draft
@@ -372,11 +375,12 @@ def said_in(answer: Turn) -> str:
 
 
 async def advise(run: Run, draft: Draft, read: Sequence[Passage]) -> Draft:
-    """The refusal with what to do next: a question back where the message is ambiguous, else other words or where the nearest of
-    `read` (best first) stands; and in which language the documents are, where all that was read is in another than the
-    question."""
-    nearest = places(read, SHOWN)
-    topics = [] if nearest else await run.deps.library.topics(run.question.collection, SHOWN)
+    """The refusal with what to do next: a question back where the message is ambiguous, else what comes nearest, or other words
+    and where the nearest of `read` (best first) stands; and in which language the documents are, where all that was read is in
+    another than the question."""
+    shown = bool(draft.others) and not _ambiguous(run)
+    nearest = [] if shown else places(read, SHOWN)
+    topics = [] if nearest or shown else await run.deps.library.topics(run.question.collection, SHOWN)
     if _ambiguous(run):
         advice = question_back(run.question.text, run.plan.language, nearest or topics)
     else:
@@ -389,7 +393,8 @@ async def advise(run: Run, draft: Draft, read: Sequence[Passage]) -> Draft:
         spoken if len(spoken) == 1 else [None]
     )  # a table may not tell, and of several languages one may be the question's
     note = replies(run.plan.language).documents_in.get(only or "", "") if only != run.plan.language else ""
-    return replace(draft, text=" ".join(filter(None, (said, note, advice))))
+    advised = replace(draft, text=" ".join(filter(None, (said, note, advice))))
+    return name_others(advised, run.plan.language) if shown else advised
 
 
 def _ambiguous(run: Run) -> bool:

@@ -128,7 +128,7 @@ def _finish(answer: Answer, shown: str, why: str) -> None:
 def say_answer(answer: Answer) -> None:
     """A quotation is bold in what stands around it."""
     text, first = answer.answer, answer.citations[0] if answer.citations else None
-    place = locate_quotation(text, first.n, first.quote) if first and first.context else None
+    place = locate_quotation(text, first.n, first.quote) if first and first.context and not first.instead else None
     if place is None:
         say(text)
         return

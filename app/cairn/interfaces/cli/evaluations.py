@@ -12,6 +12,7 @@ from cairn.domain.evaluation import EvalResult, EvalRun
 from cairn.errors import InputError
 from cairn.evals import chart, report
 from cairn.evals.agents import AgentsRun
+from cairn.evals.answers import quotation_of
 from cairn.evals.calibrate import CalibrationReport
 from cairn.evals.datasets import RetrievalSet
 from cairn.evals.floors import Floors, load_floors
@@ -223,7 +224,7 @@ def _as_json(one: AgentsRun) -> dict[str, Any]:
                 "run_id": asked.run_id,
                 "answer": asked.answer and asked.answer.answer,
                 "error": asked.error and f"{asked.error.code}: {asked.error.detail}",
-                "quotation": asked.answer and asked.answer.citations and asked.answer.citations[0].quote,
+                "quotation": asked.answer and quotation_of(asked.answer),
                 "confidence": asked.answer and asked.answer.confidence,
                 "strategy": asked.answer and asked.answer.route["strategy"],
                 "usage": dict(asked.answer.usage) if asked.answer else {},

@@ -105,7 +105,7 @@ def _confidence(result: ResearchAnswer) -> list[str]:
 def _text(result: ResearchAnswer, remarks: Sequence[str]) -> str:
     lines = [result.answer]
     if result.citations:
-        lines += ["", "Sources:"]
+        lines += ["", "Nearest:" if result.answered == "no" else "Sources:"]
     for one in result.citations:
         page = f", page {one.page}" if one.page else ""
         lines.append(f'[{one.n}] {one.title} ({one.external_id}{page}): "{one.quote}" {one.uri}')
