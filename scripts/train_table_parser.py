@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import math
 import random
 import re
 import time
@@ -144,6 +145,10 @@ def _bare(text: object) -> str:
     return str(text).strip().casefold()
 
 
+UNITS_APART = (0.001, 0.01, 1 / 60, 60.0, 100.0, 1000.0)
+"""By how much what a question says may differ from what a column is counted in: "2000 grams" of kilograms is 2."""
+
+
 def _says(mention: Mention, kind: str, how: str, value: Any) -> bool:
     """Whether a number or month of the question is of what a condition compares with."""
     numbers = [int(one) for one in mention.values if one == int(one)]
@@ -155,7 +160,10 @@ def _says(mention: Mention, kind: str, how: str, value: Any) -> bool:
             return mention.day.isoformat() == value
         return month in numbers if mention.month else not {year, day, year - 2000}.isdisjoint(numbers)
     if kind == "number":
-        return not mention.month and any(float(one) == float(value) for one in mention.values)
+        scales = (1.0, *UNITS_APART) if mention.unit else (1.0,)
+        return not mention.month and any(
+            math.isclose(float(one) * scale, float(value)) for one in mention.values for scale in scales
+        )
     return any(str(one) in tokens_of(str(value)) for one in mention.values)
 
 
