@@ -183,6 +183,19 @@ def test_longer_code_than_600_characters_is_cut(length: int, whole: bool) -> Non
     assert (len(shown) >= length) is whole
 
 
+@pytest.mark.parametrize("before", ["", "All of it.\n\n" * 40])
+def test_of_longer_code_the_lines_are_shown_that_have_what_is_asked(before: str) -> None:
+    code = "sail = 1\n" * 50 + "kestrel = 2\noar = 3\n" + "sail = 4\n" * 50
+    text = f"{before}```\n{code}```\n"
+    found = candidates([passage(text)])
+    at = next(at for at, one in enumerate(found) if one.unit.kind == "code")
+    made = quote(at, found, np.zeros(len(found)), question_terms("kestrel", found), [passage(text)])
+    [(start, end)] = made.spans
+    assert text[start:end] == made.shown
+    assert "kestrel = 2\n" in made.shown
+    assert {*made.shown.split("\n")} <= {*code.split("\n")}, "whole lines"
+
+
 @pytest.mark.parametrize(
     ("cell", "shown"),
     [("serves the kestrel pages", "serve: serves the kestrel pages"), ("serves kestrel pages", "Meaning")],

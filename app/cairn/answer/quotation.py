@@ -205,7 +205,7 @@ def _code_span(content: str, span: Span, terms: QuestionTerms) -> Span:
     start, end = span
     if end - start <= MOST_CODE:
         return span
-    lines = [start, *(mark.end() for mark in re.finditer("\n", content[start:end])), end]
+    lines = [start, *(start + mark.end() for mark in re.finditer("\n", content[start:end])), end]
     best, worth = -1.0, (start, end)
     for i, begins in enumerate(lines[:-1]):
         ends = max((line for line in lines[i + 1 :] if line - begins <= MOST_CHARS), default=begins + MOST_CHARS)
