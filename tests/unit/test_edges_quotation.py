@@ -192,7 +192,7 @@ def test_of_longer_code_the_lines_are_shown_that_have_what_is_asked(before: str)
     made = quote(at, found, np.zeros(len(found)), question_terms("kestrel", found), [passage(text)])
     [(start, end)] = made.spans
     assert text[start:end] == made.shown
-    assert "kestrel = 2\n" in made.shown
+    assert "sail = 1\nkestrel = 2\noar = 3\nsail = 4\n" in made.shown
     assert {*made.shown.split("\n")} <= {*code.split("\n")}, "whole lines"
 
 

@@ -206,12 +206,12 @@ def _code_span(content: str, span: Span, terms: QuestionTerms) -> Span:
     if end - start <= MOST_CODE:
         return span
     lines = [start, *(start + mark.end() for mark in re.finditer("\n", content[start:end])), end]
-    best, worth = -1.0, (start, end)
+    windows: dict[float, list[Span]] = {}
     for i, begins in enumerate(lines[:-1]):
         ends = max((line for line in lines[i + 1 :] if line - begins <= MOST_CHARS), default=begins + MOST_CHARS)
-        value = float(terms.idf @ terms.held(words_of(content[begins:ends])))
-        if value > best:
-            best, worth = value, (begins, ends)
+        windows.setdefault(float(terms.idf @ terms.held(words_of(content[begins:ends]))), []).append((begins, ends))
+    best = windows[max(windows)]
+    worth = best[len(best) // 2]  # what is named stands in their middle
     return worth[0], worth[0] + len(content[slice(*worth)].rstrip())
 
 
