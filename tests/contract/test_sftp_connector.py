@@ -3,86 +3,20 @@
 from __future__ import annotations
 
 import os
-import posixpath
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import asyncssh
 import pytest
+from sftp_server import CLIENT_KEY, HOST_KEY, USER, Sftp, serving_sftp
 from source_servers import HOST, listed, opened
 
 from cairn.connectors.connector import (
-    Connector,
     SourceFileGone,
     SourceFileTooLarge,
     SourceRefused,
     SourceUnreachable,
 )
-
-USER, PASSWORD = "reader", "pass word"
-HOST_KEY = asyncssh.generate_private_key("ssh-ed25519")
-CLIENT_KEY = asyncssh.generate_private_key("ssh-ed25519")
-
-
-class Login(asyncssh.SSHServer):
-    def begin_auth(self, username: str) -> bool:
-        return True
-
-    def password_auth_supported(self) -> bool:
-        return True
-
-    def validate_password(self, username: str, password: str) -> bool:
-        return (username, password) == (USER, PASSWORD)
-
-    def public_key_auth_supported(self) -> bool:
-        return True
-
-    def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
-        return key == CLIENT_KEY.convert_to_public()
-
-
-class Sftp:
-    """`breaks_at`: the folder at whose listing the server goes away. `tidies_only`: its real paths have links in them, as those
-    of some servers. `before_opening`: what happens before a file is opened."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.breaks_at: bytes | None = None
-        self.tidies_only = False
-        self.before_opening: Callable[[], object] = lambda: None
-        self.logins = 0
-        self.server: Any = None
-
-    def files(self, channel: asyncssh.SSHServerChannel) -> asyncssh.SFTPServer:
-        sftp = self
-
-        class Files(asyncssh.SFTPServer):
-            def scandir(self, path: bytes) -> Any:
-                if sftp.breaks_at is not None and path.endswith(sftp.breaks_at):
-                    channel.get_connection().abort()
-                return super().scandir(path)
-
-            def realpath(self, path: bytes) -> Any:
-                return posixpath.normpath(path) if sftp.tidies_only else super().realpath(path)
-
-            def open(self, path: bytes, *arguments: Any) -> Any:
-                sftp.before_opening()
-                return super().open(path, *arguments)
-
-        return Files(channel, chroot=str(self.folder))
-
-    def login(self) -> Login:
-        self.logins += 1
-        return Login()
-
-    @property
-    def port(self) -> int:
-        return int(self.server.get_port())
-
-    def source(self, path: str = "/docs", secrets: dict[str, str] | None = None, **options: str) -> Connector:
-        given = {"username": USER, "host_key": HOST_KEY.get_fingerprint(), **options}
-        return opened(f"sftp://{HOST}:{self.port}{path}", given, secrets or {"password": PASSWORD}, port=self.port)
 
 
 @pytest.fixture
@@ -92,11 +26,7 @@ async def sftp(tmp_path: Path) -> AsyncIterator[Sftp]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"text of {name}")
     (tmp_path / "docs" / "link.md").symlink_to(tmp_path / "secret.md")
-    made = Sftp(tmp_path)
-    made.server = await asyncssh.listen(
-        "127.0.0.1", 0, server_factory=made.login, server_host_keys=[HOST_KEY], sftp_factory=made.files
-    )
-    async with made.server:
+    async with serving_sftp(tmp_path) as made:
         yield made
 
 

@@ -8,29 +8,15 @@ from pathlib import Path
 
 import pytest
 from source_servers import HOST, Gate, listed, opened, serving_wsgi
-from wsgidav.fs_dav_provider import FilesystemProvider
-from wsgidav.wsgidav_app import WsgiDAVApp
+from webdav_server import Dav, serving_webdav
 
 from cairn.connectors.connector import (
-    Connector,
     SourceFileGone,
     SourceFileTooLarge,
     SourceRefused,
     SourceUnreachable,
 )
 from cairn.connectors.webdav_connector import read_multistatus
-
-USER, PASSWORD = "reader", "pass word"
-
-
-class Dav:
-    def __init__(self, folder: Path, gate: Gate, port: int) -> None:
-        self.folder, self.gate, self.port = folder, gate, port
-
-    def source(self, path: str = "/docs", password: str = PASSWORD, **options: str) -> Connector:
-        return opened(
-            f"webdav://{HOST}:{self.port}{path}", {"username": USER, **options}, {"password": password}, port=self.port
-        )
 
 
 @pytest.fixture
@@ -39,14 +25,8 @@ def dav(tmp_path: Path) -> Iterator[Dav]:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"text of {name}")
-    application = Gate(WsgiDAVApp({
-        "provider_mapping": {"/": FilesystemProvider(str(tmp_path), readonly=True)},
-        "simple_dc": {"user_mapping": {"*": {USER: {"password": PASSWORD}}}},
-        "http_authenticator": {"accept_basic": True, "accept_digest": False, "default_to_digest": False},
-        "verbose": 0, "logging": {"enable": False}, "dir_browser": {"enable": False},
-    }))  # fmt: skip
-    with serving_wsgi(application) as port:
-        yield Dav(tmp_path / "docs", application, port)
+    with serving_webdav(tmp_path) as made:
+        yield made
 
 
 async def test_files_of_all_folders_are_listed_and_read(dav: Dav) -> None:

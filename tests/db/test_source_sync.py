@@ -35,6 +35,7 @@ from cairn.store import jobs
 from cairn.store import sources as store
 from cairn.store.access_rules import MOST_RULES
 from cairn.wiring import Services
+from tests.db.synchronising import again, ids, stop_waiting, stranger, work
 from tests.documents import text_source
 from tests.sharing import SHARED
 from tests.waiting import until
@@ -52,39 +53,12 @@ def folder(tmp_path: Path) -> Path:
     return root
 
 
-async def work(services: Services) -> None:
-    await services.worker(kinds={SYNC_SOURCE}).run_until_idle()
-
-
 async def follow(services: Services, folder: Path, **wish: object) -> ConnectedSource:
     """A source that was read once."""
     asked = SourceWish(str(folder), **{"prefix": "papers", **wish})  # type: ignore[arg-type]
     source, _ = await sources.add_source(services, "default", asked, local=True)
     await work(services)
     return await sources.get_source(services, source.id)
-
-
-async def again(services: Services, source_id: UUID, **asked: bool) -> ConnectedSource:
-    await sources.sync(services, source_id, **asked)
-    await work(services)
-    return await sources.get_source(services, source_id)
-
-
-async def ids(services: Services) -> set[str]:
-    return {one.external_id for one in await list_documents(services, "default")}
-
-
-def stranger(services: Services) -> Services:
-    """Somebody who reads what everybody in the tenant may read."""
-    return replace(services, principal=replace(services.principal, caller=Caller("ext", "ext", frozenset({"read"}))))
-
-
-async def stop_waiting(services: Services, job_id: UUID) -> None:
-    """A job that let others have their turn waits for some seconds."""
-    async with services.database.transaction(services.principal) as connection:
-        await connection.execute(
-            "UPDATE rag.jobs SET run_at = statement_timestamp() WHERE id = $1 AND status = 'queued'", job_id
-        )
 
 
 PAPERS = {"papers/one.md", "papers/two.md", "papers/three.md", "papers/hr/pay.md"}
