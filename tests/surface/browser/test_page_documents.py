@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from keyed import bearer, make_keys
 from playwright.sync_api import Locator, Page, expect
 from scripted_web import ScriptedWeb
-from serving import Api
+from serving import Api, serving
 
 from tests.waiting import patience
 
@@ -147,7 +148,7 @@ def test_files_can_be_dropped(api: Api, tab: Page) -> None:
 def test_a_new_collection_is_served_by_the_model_that_was_chosen(api: Api, tab: Page, shoot: Shoot) -> None:
     tab.goto(f"{api.url}/ui/documents?collection=library")
     minilm = "minilm: source code, and English at half the time to add it."
-    for name, sentence, serving in (("made-auto", None, None), ("made-minilm", minilm, "all-MiniLM-L6-v2:int8")):
+    for name, sentence, served_by in (("made-auto", None, None), ("made-minilm", minilm, "all-MiniLM-L6-v2:int8")):
         tab.get_by_label("New collection").click()
         form = tab.get_by_role("dialog")
         choices = form.get_by_role("radio")
@@ -162,9 +163,9 @@ def test_a_new_collection_is_served_by_the_model_that_was_chosen(api: Api, tab: 
         form.get_by_role("button", name="Create").click()
         expect(form).to_have_count(0)
         expect(tab.get_by_label("Collection", exact=True)).to_have_value(name)
-        assert api.client.get(f"/collections/{name}").json()["embedding_model"] == serving
-        if serving:
-            expect(tab.get_by_text(serving.partition(":")[0], exact=True)).to_be_visible()
+        assert api.client.get(f"/collections/{name}").json()["embedding_model"] == served_by
+        if served_by:
+            expect(tab.get_by_text(served_by.partition(":")[0], exact=True)).to_be_visible()
 
 
 @pytest.mark.siege
@@ -275,6 +276,75 @@ def test_who_may_read_is_shown_and_changed(api: Api, tab: Page, shoot: Shoot) ->
     why.get_by_label("On behalf of").fill("person:bob, group:sales")
     why.get_by_label("On behalf of").press("Enter")
     expect(why.get_by_text("withheld by access: its document is only for group:board")).to_be_visible()
+
+
+@pytest.mark.siege
+def test_who_does_not_operate_sees_who_may_read_and_is_offered_no_change_of_it(
+    fresh_database: Callable[[], str], tmp_path_factory: pytest.TempPathFactory, model: Path, tab: Page, shoot: Shoot
+) -> None:
+    """On a server with keys, by one that writes and one that only reads; and by one with the scope admin, who is offered it."""
+    dsn = fresh_database()
+    whole = make_keys(dsn, str(tmp_path_factory.mktemp("keys"))).victim
+    environment = {"CAIRN_AUTH": "keys", "CAIRN_MODEL_DIR": str(model)}
+    with serving(dsn, tmp_path_factory.mktemp("guarded"), page=True, **environment) as api:
+        rule = {"folder": "hr/", "access": ["group:hr", "person:ada"]}
+        ruled = api.client.put("/collections/readers/access", json=rule, headers=bearer(whole))
+        assert ruled.status_code == 200, ruled.text
+        texts: list[dict[str, Any]] = [
+            {"external_id": "hr/pay.md", "text": "The pay of all."},
+            {"external_id": "memo.md", "text": "A memo for some.", "access": ["group:hr"]},
+            {"external_id": "board.md", "text": "A memo for others.", "access": ["group:board"]},
+            {"external_id": "menu.md", "text": "The menu of today."},
+        ]
+        body = {"collection": "readers", "documents": texts}
+        assert not api.client.post("/index", json=body, headers=bearer(whole)).json()["failed"]
+        for scopes in (["read", "ask", "write"], ["read"]):
+            person = {"name": "person", "scopes": scopes, "groups": ["hr"]}
+            made = api.client.post("/keys", json=person, headers=bearer(whole))
+            rows = _enter_readers(api, tab, made.json()["key"])
+            expect(rows).to_have_count(3)
+            expect(tab.get_by_text(re.compile("board.md|group board"))).to_have_count(0)
+            _expect_locks(tab, rows)
+            shoot(tab, f"documents-access-{scopes[-1]}")
+            expect(tab.get_by_label("Who may read this collection")).to_have_count(0)
+            expect(tab.get_by_text("Add a source")).to_have_count(0)
+            for name in ("hr/pay.md", "memo.md", "menu.md"):
+                rows.filter(has_text=name).get_by_label("What to do with").click()
+                menu = tab.locator(".q-menu")
+                expect(menu.get_by_text("Open", exact=True)).to_be_visible()
+                expect(menu.get_by_text("Delete", exact=True)).to_have_count(int("write" in scopes))
+                expect(menu.get_by_text("Who may read it")).to_have_count(0)
+                tab.keyboard.press("Escape")
+                expect(menu).to_have_count(0)
+            tab.goto(f"{api.url}/ui/search?collection=readers&q=pay.md&mode=lexical")
+            tab.get_by_label("Why this place?").first.click()
+            expect(tab.get_by_role("dialog").get_by_text("it is in readers, which was searched")).to_be_visible()
+            expect(tab.get_by_label("On behalf of")).to_have_count(0)
+        rows = _enter_readers(api, tab, whole)
+        expect(rows).to_have_count(4)
+        _expect_locks(tab, rows)
+        expect(tab.get_by_label("Who may read this collection")).to_be_visible()
+        rows.filter(has_text="memo.md").get_by_label("What to do with").click()
+        expect(tab.locator(".q-menu").get_by_text("Who may read it …", exact=True)).to_be_visible()
+
+
+def _enter_readers(api: Api, tab: Page, key: str) -> Locator:
+    """The documents, as who has the key sees them."""
+    assert tab.context.request.post(f"{api.url}/session", data={"key": key}).ok
+    tab.goto(f"{api.url}/ui/documents?collection=readers")
+    return tab.get_by_role("main").get_by_role("listitem").filter(has=tab.get_by_label("What to do with"))
+
+
+def _expect_locks(tab: Page, rows: Locator) -> None:
+    """For whom documents are, and that the collection has a rule."""
+    expect(tab.get_by_text("1 access rule of a folder")).to_be_visible()
+    said = {"hr/pay.md": "Only for group hr, ada (as hr/)", "memo.md": "Only for group hr"}
+    for name, words in said.items():
+        row = rows.filter(has_text=name)
+        expect(row.get_by_text(words, exact=True)).to_be_visible()
+        expect(row.get_by_text("lock", exact=True)).to_be_visible()
+    expect(rows.filter(has_text="menu.md").get_by_text("Only for")).to_have_count(0)
+    expect(rows.filter(has_text="menu.md").get_by_text("lock", exact=True)).to_have_count(0)
 
 
 @pytest.mark.siege
