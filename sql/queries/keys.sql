@@ -24,6 +24,18 @@ WITH key AS (
 )
 SELECT key.*, pg_notify('cairn_keys', key.id::text) FROM key;
 
+-- name: change_groups
+-- With those of before. Who listens is told when the caller commits, and looks the key up again.
+WITH before AS MATERIALIZED (
+    SELECT id, groups FROM rag.api_keys WHERE tenant_id = $1 AND id = $2 FOR NO KEY UPDATE
+), key AS (
+    UPDATE rag.api_keys AS k SET groups = $3
+    FROM before
+    WHERE k.tenant_id = $1 AND k.id = before.id
+    RETURNING k.*, before.groups AS groups_before
+)
+SELECT key.*, pg_notify('cairn_keys', key.id::text) FROM key;
+
 -- name: find
 SELECT tenant_id, id FROM rag.find_key($1);
 

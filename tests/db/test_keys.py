@@ -17,11 +17,13 @@ from cairn.domain.key import Grant, hash_secret, new_secret
 from cairn.domain.principal import Caller, KeyLimits
 from cairn.errors import ForbiddenError, InputError, NotFoundError, UnauthenticatedError
 from cairn.service import authenticate_local
+from cairn.service.audit import list_events
 from cairn.service.authenticate_local import KeyRing
-from cairn.service.documents import create_collection
-from cairn.service.keys import create_key, list_keys, of_tenant, revoke_key
+from cairn.service.documents import create_collection, index_now
+from cairn.service.keys import change_groups, create_key, list_keys, of_tenant, revoke_key
 from cairn.service.operation import do_upkeep
 from cairn.wiring import Services
+from tests.documents import text_source
 from tests.sharing import ALONE, SHARED
 from tests.waiting import until
 
@@ -132,6 +134,64 @@ async def test_a_look_up_is_kept_and_forgotten_at_once_when_it_is_revoked(servic
             await until(lambda ring=ring: not ring.keeps(secret))  # type: ignore[misc]
             with pytest.raises(UnauthenticatedError):
                 await ring.authenticate(secret)
+
+
+async def test_other_groups_count_at_the_next_request_on_every_process(services: Services) -> None:
+    made, secret = await create_key(services, "x", ["read"], groups=["hr"])
+
+    async def groups(ring: KeyRing) -> frozenset[str]:
+        return (await ring.authenticate(secret)).principal.caller.groups
+
+    async with listening(services) as one, listening(services) as two:
+        ended = asyncio.Event()
+        with one.watch(await one.authenticate(secret), ended.set):
+            for given in (["sales", "hr"], []):
+                for ring in (one, two):
+                    await groups(ring)
+                    assert ring.keeps(secret)
+                changed = await change_groups(services, made.id, given)
+                assert changed.groups == tuple(sorted(given))
+                for ring in (one, two):  # by notification: nobody told them here
+                    await until(lambda ring=ring: not ring.keeps(secret))  # type: ignore[misc]
+                    assert await groups(ring) == set(given)
+        assert not ended.is_set(), "it counts as before"
+    assert await list_keys(services) == [replace(made, groups=(), last_used_at=changed.last_used_at)]
+
+
+async def test_which_groups_a_key_may_be_given(services: Services, other_tenant: Services) -> None:
+    made, _ = await create_key(services, "x", ["read"], groups=["hr"])
+    weak = replace(
+        services, principal=replace(services.principal, caller=Caller(scopes=frozenset({"read"}), groups=frozenset({"hr"})))
+    )  # fmt: skip
+    with pytest.raises(ForbiddenError):
+        await change_groups(weak, made.id, ["hr", "sales"])
+    for wrong in ([""], [" hr"], ["x" * 201], [str(n) for n in range(101)]):
+        with pytest.raises(InputError):
+            await change_groups(services, made.id, wrong)
+    for whose, key_id in ((services, uuid4()), (other_tenant, made.id)):
+        with pytest.raises(NotFoundError):
+            await change_groups(whose, key_id, [])
+    (listed,) = await list_keys(services)
+    assert listed.groups == ("hr",)
+    assert (await change_groups(weak, made.id, ["hr"])).groups == ("hr",)
+
+
+async def test_what_changes_the_groups_of_a_key_is_recorded(services: Services) -> None:
+    """Once for each change, and kept from analysts as long as anything is restricted."""
+    made, _ = await create_key(services, "x", ["read"])
+    for groups in (["hr", "hr"], ["hr"], ["sales"], []):
+        await change_groups(services, made.id, groups)
+    found = await list_events(services, action="key.change")
+    assert [(one.target, one.detail) for one in reversed(found)] == [
+        (str(made.id), {"name": "x", "groups": {"before": before, "after": after}})
+        for before, after in (([], ["hr"]), (["hr"], ["sales"]), (["sales"], []))
+    ]
+    shown = "SELECT count(*) FROM rag.audit_events WHERE action = 'key.change'"
+    strangers = replace(services.principal, caller=Caller("key:0190", "x", frozenset({"read"})))
+    for count, access in ((3, None), (0, ("group:hr",))):
+        await index_now(services, "default", [replace(text_source("a", "A stone."), access=access)])
+        async with services.database.transaction(strangers, readonly=True) as connection:
+            assert await connection.fetchval(shown) == count
 
 
 async def test_nothing_is_kept_while_nobody_listens(services: Services) -> None:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from threading import Event
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import asyncpg
 import httpx2
@@ -38,6 +39,9 @@ from websockets.sync.client import connect
 from cairn.domain.key import new_secret
 from cairn.interfaces.http.authenticate import COOKIE
 from cairn.interfaces.http.policy import PAGE_FILES, POLICIES
+from cairn.service.keys import change_groups, of_tenant
+from cairn.settings import SettingsStore, read_environment
+from cairn.wiring import open_services
 from tests.waiting import patience, until
 
 HIDDEN = {
@@ -216,6 +220,52 @@ def test_revoking_ends_requests_streams_and_sockets_at_once(keyed: Api, secrets:
             socket.recv(patience(20))
         assert closed.value.rcvd is not None
         assert closed.value.rcvd.code == 1008
+
+
+def test_groups_that_a_key_is_given_or_loses_count_at_its_next_request(
+    keyed: Api, secrets: Keys, place: tuple[str, Keys], tmp_path: Path
+) -> None:
+    """Changed by the server, or by another process, of which it hears."""
+    whole = bearer(secrets.victim)
+    documents = [{"external_id": "pay.md", "text": "The pay is nine.", "access": ["group:hr"]}]
+    index = {"collection": "pay", "documents": documents}
+    assert keyed.client.post("/index", json=index, headers=whole).status_code == 200
+    key_id, secret = make_key(keyed, secrets.victim)
+    text = "/collections/pay/documents/by-external-id/text?external_id=pay.md"
+
+    def status() -> int:
+        return keyed.client.get(text, headers=bearer(secret)).status_code
+
+    async def change(groups: list[str]) -> None:
+        told = {"CAIRN_DATABASE_URL": place[0], "CAIRN_HOME": str(tmp_path)}
+        async with open_services(read_environment(told), SettingsStore()) as services:
+            await change_groups(await of_tenant(services, "victim"), UUID(key_id), groups)
+
+    assert status() == 404
+    for groups, wanted in ((["hr", "sales", "hr"], 200), ([], 404)) * 2:
+        changed = keyed.client.patch(f"/keys/{key_id}", json={"groups": groups}, headers=whole)
+        assert (changed.status_code, changed.json()["groups"]) == (200, sorted(set(groups)))
+        assert "key" not in changed.json()
+        assert status() == wanted
+    for given, wanted in ((["hr"], 200), ([], 404)):
+        asyncio.run(change(given))
+        keyed.await_until(lambda wanted=wanted: status() == wanted)  # type: ignore[misc]
+    deeds = keyed.client.get("/audit", params={"action": "key.change", "limit": 1}, headers=whole).json()["items"]
+    assert [(one["target"], one["detail"]["groups"]) for one in deeds] == [(key_id, {"before": ["hr"], "after": []})]
+
+
+def test_what_cannot_be_changed_of_a_key(keyed: Api, secrets: Keys) -> None:
+    key_id, _ = make_key(keyed, secrets.victim)
+    for who, where, body, status in [
+        (secrets.victim, key_id, {}, 422), (secrets.victim, key_id, {"groups": None}, 422),
+        (secrets.victim, key_id, {"groups": [" hr"]}, 422), (secrets.victim, key_id, {"groups": ["x"] * 101}, 422),
+        (secrets.victim, key_id, {"groups": [], "scopes": ["admin"]}, 422),
+        (secrets.victim, key_id, {"groups": [], "person": "ada"}, 422),
+        (secrets.victim, "hr", {"groups": []}, 422), (secrets.victim, str(uuid4()), {"groups": []}, 404),
+        (secrets.other, key_id, {"groups": []}, 404), (secrets.without["admin"], key_id, {"groups": ["hr"]}, 403),
+    ]:  # fmt: skip
+        answer = keyed.client.patch(f"/keys/{where}", json=body, headers=bearer(who))
+        assert answer.status_code == status, f"{body}: {answer.text}"
 
 
 BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}

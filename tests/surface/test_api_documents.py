@@ -103,6 +103,29 @@ def test_lists_are_filtered(stones: Api) -> None:
         problem(stones.client.get(STONES, params=wrong), 422)
 
 
+def test_a_list_is_of_what_somebody_may_read(api: Api) -> None:
+    documents = [
+        {"external_id": "open.md", "text": "Chalk is soft."},
+        {"external_id": "hr.md", "text": "The pay is nine.", "access": ["group:hr", "person:ada"]},
+        {"external_id": "board.md", "text": "The house is sold.", "access": ["group:board"]},
+    ]
+    assert not api.client.post("/index", json={"collection": "letters", "documents": documents}).json()["failed"]
+    where = "/collections/letters/documents"
+
+    def readable(*who: str, **query: Any) -> list[str]:
+        answer = api.client.get(where, params={"readable_by": who, **query})
+        assert answer.status_code == 200, answer.text
+        return [one["external_id"] for one in answer.json()["items"]]
+
+    assert readable() == ["board.md", "hr.md", "open.md"]
+    assert readable("group:hr") == readable("person:ada") == ["hr.md", "open.md"]
+    assert readable("group:hr", "group:board") == ["board.md", "hr.md", "open.md"], "what one of them may read"
+    assert readable("group:nobody") == ["open.md"]
+    assert readable("group:hr", q="hr") == ["hr.md"]
+    for wrong in (["hr"], ["group:"], ["group:hr", "team:x"], [""], [f"group:{n}" for n in range(101)]):
+        problem(api.client.get(where, params={"readable_by": wrong}), 422)
+
+
 @pytest.mark.parametrize("sort", ["external_id", "-external_id", "title", "-updated_at", "created_at", "-byte_size"])
 def test_a_sorted_list_pages_through_all_of_it(stones: Api, sort: str) -> None:
     key, descending = sort.removeprefix("-"), sort.startswith("-")

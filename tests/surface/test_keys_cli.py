@@ -23,6 +23,32 @@ def test_a_key_is_made_listed_without_its_secret_and_revoked_within_its_tenant(c
     assert cairn("keys", "list", "--tenant", "acme", "--json").json[0]["revoked_at"]
 
 
+def test_a_key_has_the_groups_that_it_was_given_last(cairn: Cairn, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = cairn("keys", "create", "box", "--tenant", "acme", "--scope", "read", "--group", "hr", "--json").json
+
+    def groups() -> list[str]:
+        listed: list[str] = cairn("keys", "list", "--tenant", "acme", "--json").json[0]["groups"]
+        return listed
+
+    change = ("keys", "groups", made["id"])
+    given = cairn(*change, "--tenant", "acme", "--group", "sales", "-g", "board")
+    assert given.out == f"Key {made['id']} (box): read; in board, sales; does not expire.\n"
+    assert groups() == ["board", "sales"]
+    assert cairn(*change, "--group", "hr").code != 0, "of another tenant"
+    for unclear in ((), ("--none", "--group", "hr")):
+        refused = cairn(*change, "--tenant", "acme", *unclear)
+        assert (refused.code, refused.out) == (2, "")
+    assert groups() == ["board", "sales"]
+    assert cairn(*change, "--tenant", "acme", "--none").out == f"Key {made['id']} (box): read; does not expire.\n"
+    assert groups() == []
+    monkeypatch.setenv("CAIRN_TENANT", "acme")
+    audited = cairn("audit", "--action", "key.change", "--json").json
+    assert [one["detail"]["groups"] for one in audited] == [
+        {"before": ["board", "sales"], "after": []},
+        {"before": ["hr"], "after": ["board", "sales"]},
+    ]
+
+
 @pytest.mark.parametrize(
     "option",
     ["--requests-per-minute=99999999999", "--concurrent-runs=99999999999", "--tokens-per-day=1" + "0" * 22,

@@ -97,7 +97,7 @@ class KeyRings:
         return self._ring(self._map.place_of(grant.principal.tenant)).watch(grant, end)
 
     def forget(self) -> None:
-        """A key was revoked here and now."""
+        """A key was revoked, or got other groups, here and now."""
         for ring in self._rings.values():
             ring.forget()
 

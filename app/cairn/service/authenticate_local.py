@@ -45,7 +45,7 @@ CALM_SECONDS: Final = 0.05
 RETRY_SECONDS: Final = 1.0
 LOOKUP_SECONDS: Final = 5.0
 READINGS: Final = 3
-"""Of a key that is said to be revoked again and again while it is read."""
+"""Of a key that is said to be revoked or changed again and again while it is read."""
 LOOKUPS: Final = 2
 """Look-ups at once: who tries keys takes no more connections of the pool than this."""
 INVALID: Final = "the key does not count: it is unknown, revoked or expired"
@@ -152,7 +152,7 @@ class KeyRing:
                 for _ in range(READINGS - 1):
                     if found is None or found.key.id not in self._heard:
                         break
-                    self._heard.discard(found.key.id)  # it may have been revoked since it was read
+                    self._heard.discard(found.key.id)  # revoked since it was read, or in other groups
                     found = await self._find(key_hash)
         except TimeoutError:
             raise DatabaseUnavailableError("the database did not say in time whose key this is; try again") from None
@@ -165,7 +165,7 @@ class KeyRing:
         now = asyncio.get_running_loop().time()
         ends_at = None if found.seconds_left is None else now + found.seconds_left
         grant = Grant(Principal(found.tenant_id, found.tenant, caller), ends_at, key.id)
-        # else somebody may have revoked it while it was read
+        # else somebody may have revoked it while it was read, or given it other groups
         if generation == self._generation and key.id not in self._heard:
             if len(self._kept) >= KEPT_KEYS:
                 self._kept.clear()

@@ -15,7 +15,7 @@ from cairn.domain.key import SHOWN_CHARS, ApiKey, hash_secret
 from cairn.domain.principal import ALL_SCOPES, KeyLimits, Principal, Scope
 
 CHANNEL = "cairn_keys"
-"""Its notifications are the ids of keys that were revoked, echoes, and ACCESS."""
+"""Its notifications are the ids of keys that were revoked or got other groups, echoes, and ACCESS."""
 ACCESS: Final = "access"
 """That others may read some documents than before (rag.write_access)."""
 ECHO = "echo "
@@ -72,6 +72,15 @@ async def revoke(connection: Any, principal: Principal, key_id: UUID) -> ApiKey 
     """From the commit on it counts no more, and who listens is told. None where there is no such key."""
     row = await connection.fetchrow(_SQL["revoke"], principal.tenant_id, key_id)
     return _key(row) if row else None
+
+
+async def change_groups(
+    connection: Any, principal: Principal, key_id: UUID, groups: Collection[str]
+) -> tuple[ApiKey, tuple[str, ...]] | None:
+    """The key with these groups in the place of those it had, and those; from the commit on they count, and who listens is told.
+    None where there is no such key."""
+    row = await connection.fetchrow(_SQL["change_groups"], principal.tenant_id, key_id, sorted(groups) or None)
+    return (_key(row), tuple(row["groups_before"] or ())) if row else None
 
 
 async def find(connection: Any, key_hash: bytes) -> tuple[int, UUID] | None:

@@ -58,6 +58,8 @@ export interface AgentCitation {
   chunkId: string | null;
   snippet: string;
   filename: string;
+  /** The answer does not rest on it: what else may answer, or comes nearest. */
+  instead?: boolean;
 }
 
 export interface AgentInsufficiency {
@@ -334,7 +336,10 @@ export interface CitationOut {
    * the quote lies inside. null where it shows the quote alone, of further places, and of what a model wrote.
    */
   context?: CitedContext | null;
-  /** The answer is not sure, and names this as what else may answer. */
+  /**
+   * The answer does not rest on it: it is not sure, and names this as what else may answer, or it is a refusal, and
+   * this is what comes nearest.
+   */
   instead?: boolean;
 }
 
@@ -1009,6 +1014,11 @@ export interface KeyPage {
   next_cursor: string | null;
 }
 
+export interface KeyPatch {
+  /** All groups that its holder belongs to from now on, by access lists of documents; empty: none. */
+  groups: string[];
+}
+
 export interface KeyUsageOut {
   key_id: string;
   /** In the last sixty seconds, where they are limited; processes take some ahead. */
@@ -1396,6 +1406,8 @@ export interface QACitation {
   lines: string | null;
   /** `url` of the document's metadata. */
   url: string | null;
+  /** The answer does not rest on it: what else may answer, or comes nearest. */
+  instead?: boolean;
 }
 
 export interface QARequest {

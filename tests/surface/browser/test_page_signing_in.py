@@ -97,6 +97,30 @@ def test_a_key_that_may_only_read_says_so_and_an_open_page_ends_with_its_key(
 
 
 @pytest.mark.siege
+def test_an_open_page_reads_with_the_groups_that_its_key_has_now(
+    guarded: Api, place: tuple[str, Keys], tab: Page
+) -> None:
+    whole = bearer(place[1].victim)
+    documents = [
+        {"external_id": "open.md", "text": "Chalk is soft."},
+        {"external_id": "pay.md", "text": "The pay is nine.", "access": ["group:hr"]},
+    ]
+    index = {"collection": "pay", "documents": documents}
+    assert guarded.client.post("/index", json=index, headers=whole).status_code == 200
+    made = guarded.client.post(
+        "/keys", json={"name": "clerk", "scopes": ["read"], "groups": ["hr"]}, headers=whole
+    ).json()
+    enter(guarded, tab, made["key"], "documents?collection=pay")
+    row, words = tab.get_by_role("listitem").filter(has_text="pay.md"), tab.get_by_label("Name contains")
+    expect(row).to_be_visible()
+    for groups, typed, count in (([], "p", 0), (["hr"], "pa", 1)):
+        changed = guarded.client.patch(f"/keys/{made['id']}", json={"groups": groups}, headers=whole)
+        assert changed.status_code == 200
+        words.fill(typed)
+        expect(row).to_have_count(count)
+
+
+@pytest.mark.siege
 def test_a_key_that_may_not_write_is_offered_no_changes(guarded: Api, place: tuple[str, Keys], tab: Page) -> None:
     enter(guarded, tab, place[1].without["write"], "documents?collection=stones")
     expect(tab.get_by_text("Your key may read documents, not add or delete them.")).to_be_visible()

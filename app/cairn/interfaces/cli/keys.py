@@ -66,6 +66,22 @@ def list_keys(
 
 
 @group.command()
+def groups(
+    key_id: Annotated[UUID, typer.Argument(metavar="ID", help="As cairn keys list shows it.")],
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", "-g", metavar="NAME", help="Group that its holder belongs to; repeat it."),
+    ] = None,
+    none: Annotated[bool, typer.Option("--none", help="No group at all.")] = False,
+    tenant: Tenant = None,
+) -> int:
+    """Say which groups the holder of a key belongs to, and no others, from its next request on."""
+    if none == bool(group):
+        raise typer.BadParameter("say which groups it has from now on: --group for each, or --none")
+    return asyncio.run(_change_groups(key_id, group or [], tenant))
+
+
+@group.command()
 def revoke(
     key_id: Annotated[UUID, typer.Argument(metavar="ID", help="As cairn keys list shows it.")], tenant: Tenant = None
 ) -> int:
@@ -120,6 +136,16 @@ async def _list(tenant: str | None, limit: int, json: bool) -> int:
         say("  ".join((str(key.id), f"{key.shown}…", key.name, _may(key), _used(key))))
     if not found:
         say("No keys.")
+    return 0
+
+
+async def _change_groups(key_id: UUID, groups: list[str], tenant: str | None) -> int:
+    from cairn.interfaces.cli.terminal import say, services
+    from cairn.service import keys as key_service
+
+    async with services(tenant) as opened:
+        changed = await key_service.change_groups(await key_service.of_tenant(opened, tenant), key_id, groups)
+    say(f"Key {changed.id} ({changed.name}): {_may(changed)}.")
     return 0
 
 

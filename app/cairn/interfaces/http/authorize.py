@@ -30,7 +30,7 @@ class Authenticator(Protocol):
         ...
 
     def forget(self) -> None:
-        """A key was revoked here and now."""
+        """A key was revoked, or got other groups, here and now."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""Keys of the caller's tenant: made, listed, revoked. Their secrets are shown once, by what makes them."""
+"""Keys of the caller's tenant: made, listed, given other groups, revoked. Their secrets are shown once, by what makes them."""
 
 from __future__ import annotations
 
@@ -64,6 +64,15 @@ class NewKey(Body):
     )
 
 
+class KeyPatch(Body):
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"groups": ["hr"]}]})
+
+    groups: list[str] = Field(
+        max_length=MOST_NAMES,
+        description="All groups that its holder belongs to from now on, by access lists of documents; empty: none.",
+    )
+
+
 _EXAMPLE = {
     "id": ID_EXAMPLE, "name": "search box of the intranet", "shown": "cairn_4f1c0a", "scopes": ["ask", "read"],
     "limits": {"requests_per_minute": None, "concurrent_runs": None, "tokens_per_day": None, "cost_per_day": None},
@@ -125,6 +134,16 @@ async def list_keys(services: ServicesDep, cursor: Cursor = None, limit: Limit =
     found = await key_service.list_keys(services, before=decode_id(cursor), limit=limit + 1)
     more = encode_cursor(str(found[limit - 1].id)) if len(found) > limit else None
     return KeyPage(items=[KeyOut(**_fields(key)) for key in found[:limit]], next_cursor=more)
+
+
+@router.patch("/keys/{key_id}", summary="Change the groups of a key")
+async def change_key(key_id: KeyId, body: KeyPatch, services: ServicesDep, running: RunningDep) -> KeyOut:
+    """They take the place of those that it had, from its next request on, on any process. What it has under way goes on with
+    those that it began with: revoke the key to end that."""
+    changed = await key_service.change_groups(services, key_id, body.groups)
+    if running.authenticator is not None:
+        running.authenticator.forget()
+    return KeyOut(**_fields(changed))
 
 
 @router.delete("/keys/{key_id}", summary="Revoke a key")

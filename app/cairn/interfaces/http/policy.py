@@ -116,6 +116,7 @@ POLICIES: Final[Mapping[str, RoutePolicy]] = {
     "POST /sources/{source_id}/sync": _ADMIN,
     "POST /keys": _ADMIN,  # not `creates`: what it answers is shown once, and stored nowhere
     "GET /keys": _ADMIN,
+    "PATCH /keys/{key_id}": _ADMIN,
     "DELETE /keys/{key_id}": _ADMIN,
     "GET /usage": _READ,
     "GET /v1/models": _READ,
