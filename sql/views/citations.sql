@@ -18,7 +18,8 @@ SELECT t.name || '' AS tenant,
        CASE WHEN cited.it ? 'url' THEN NULL ELSE d.id IS NULL END AS source_deleted,
        cited.it ->> 'url' AS url,
        (cited.it ->> 'document_id')::uuid AS document_id,
-       (cited.it ->> 'passage_id')::uuid AS passage_id
+       (cited.it ->> 'passage_id')::uuid AS passage_id,
+       coalesce((cited.it ->> 'instead')::boolean, false) AS instead
 FROM rag.runs AS r
 JOIN rag.tenants AS t ON t.id = r.tenant_id
 CROSS JOIN LATERAL jsonb_array_elements(r.answer -> 'citations') AS cited (it)
@@ -44,3 +45,4 @@ COMMENT ON COLUMN analyst.citations.source_deleted IS 'Whether the document was 
 COMMENT ON COLUMN analyst.citations.url IS 'Address of a web page that is quoted; null for a document.';
 COMMENT ON COLUMN analyst.citations.document_id IS 'The document (analyst.documents).';
 COMMENT ON COLUMN analyst.citations.passage_id IS 'The passage that the quote stands in (analyst.passages); it has another id once the document is indexed anew.';
+COMMENT ON COLUMN analyst.citations.instead IS 'Whether the answer does not rest on it: it is what else may answer, or in a refusal what comes nearest.';

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import asyncpg
 import pytest
 
@@ -11,14 +13,16 @@ from cairn.domain.answer import Draft
 from cairn.domain.document import Indexed, Source
 from cairn.domain.ids import new_id
 from cairn.domain.passage import Passage
-from cairn.domain.question import Question
+from cairn.domain.question import Question, Turn
 from cairn.runs import library
 from cairn.runs.choose import Route
 from cairn.runs.context import Record, Run
 from cairn.runs.run import understand_question
+from cairn.runs.sources import sources_of
 from cairn.service.ask import deps_for
 from cairn.service.documents import index_now
 from cairn.store.holdings import find_mentioned
+from cairn.strategies.draft import said_in
 from cairn.strategies.missing_names import find_absent, only_about_what_is_asked
 from cairn.wiring import Services
 from tests.db.runs import answered
@@ -287,6 +291,9 @@ async def test_a_quotation_that_is_withheld_is_what_comes_nearest(services: Serv
     assert (answer.answered, refusal) == ("no", "Tesla is not mentioned in these documents.")
     assert near.startswith("- Harvest report: Harrow Farms reported revenue of 4,200 thousand euros in 2021. [1]")
     assert answer.confidence == 0
+    said = Turn(new_id(), "assistant", answer.answer, datetime.now(UTC), sources_of(answer))
+    assert said.sources
+    assert said_in(said) == "", "who asks on is told of it again"
 
 
 async def test_a_refusal_names_nothing_of_a_document_that_was_not_found_for_who_asks(services: Services) -> None:

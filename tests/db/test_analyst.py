@@ -220,6 +220,18 @@ async def test_collections_are_counted(stones: Services, owner_of_stones: Any) -
     assert row["calibrated"] is False
 
 
+async def test_what_a_refusal_shows_is_no_quotation_and_no_source_of_an_answer(services: Services, owner: Any) -> None:
+    await index(services)
+    asked = Question("Who paid for the cairn of stones in 1931?", "stones", new_id())
+    answer = await ask(services, asked)
+    assert (answer.answered, bool(answer.citations)) == ("no", True)
+    await services.traces.flush()
+    rows = await owner.fetch("SELECT instead FROM analyst.citations WHERE run_id = $1", asked.run_id)
+    assert [row["instead"] for row in rows] == [True] * len(answer.citations)
+    row = await owner.fetchrow("SELECT * FROM analyst.quotations WHERE run_id = $1", asked.run_id)
+    assert row is None or (row["document_id"], row["passage_id"]) == (None, None)
+
+
 async def test_citations_have_the_quoted_words_for_as_long_as_they_stand_there(services: Services, owner: Any) -> None:
     await index(services)
     asked = Question("What is a cairn?", "stones", new_id())
@@ -230,6 +242,7 @@ async def test_citations_have_the_quoted_words_for_as_long_as_they_stand_there(s
         (one.n, one.external_id, one.quote, one.passage_id) for one in answer.citations
     ]
     assert rows
+    assert not any(row["instead"] for row in rows)
     assert not any(row["source_changed"] or row["source_deleted"] for row in rows)
 
     await index(services, {"cairn": "A cairn is a heap of stones, and nothing else."})
@@ -252,7 +265,7 @@ async def test_quotations_have_the_scores_of_the_extractor(stones: Services, own
         assert {name: row[name] for name in asdict(evidence)} == pytest.approx(asdict(evidence))
         assert (row["shown"], row["answered"]) == (answer.route["found"], answer.answered)
         run = await owner_of_stones.fetchrow("SELECT * FROM analyst.retrieval_runs WHERE run_id = $1", question.run_id)
-        assert (run["found"], run["answered"]) == (bool(answer.citations), answer.answered)
+        assert (run["found"], run["answered"]) == (answer.answered != "no", answer.answered)
     assert [answer.answered for answer in answers][1] == "no"
 
 

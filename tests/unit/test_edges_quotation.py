@@ -17,7 +17,7 @@ from cairn.answer.computed import CONFIDENCE, needed_cells, unit_note, word_comp
 from cairn.answer.confidence import Calibration
 from cairn.answer.context import DOCUMENT_HEADER, assemble_with_graph, one_line
 from cairn.answer.evidence import question_terms
-from cairn.answer.extract import _also, _is_other_row, as_nearest, extract, name_others
+from cairn.answer.extract import _also, _is_other_row, extract, name_others
 from cairn.answer.lexrank import centrality, digest, representative
 from cairn.answer.missing import mentioned, misspelled, subjects
 from cairn.answer.outline import outline
@@ -90,12 +90,12 @@ async def test_a_refusal_has_the_three_places_that_come_nearest() -> None:
     for most, named in ((6, 3), (2, 2)):
         settings = SETTINGS.model_copy(update={"max_sentences": most})
         draft = await extract("What is the ship Kestrel?", passages, WordEmbedder(), settings, enough=1.01)
-        assert (draft.found, draft.citations, len(draft.others)) == (False, (), named)
-        assert [cited.n for cited, _ in draft.others] == list(range(1, named + 1))
-        assert all(cited.instead for cited, _ in draft.others)
-        assert draft.others[0][1] == "The Kestrel is a ship of oak."
+        assert (draft.found, draft.citations, len(draft.near)) == (False, (), named)
+        assert [cited.n for cited, _ in draft.near] == list(range(1, named + 1))
+        assert all(cited.instead for cited, _ in draft.near)
+        assert draft.near[0][1] == "The Kestrel is a ship of oak."
     draft = await extract("What is the ship Kestrel?", passages[-1:], WordEmbedder(), SETTINGS, enough=1.01)
-    assert draft.others == (), "nothing there has a word of the question"
+    assert draft.near == (), "nothing there has a word of the question"
 
 
 @pytest.mark.parametrize(("confidence", "shown"), [(0.031, True), (0.029, False)])
@@ -104,7 +104,7 @@ async def test_what_comes_nearest_is_shown_from_three_in_a_hundred_on(confidence
     asked, said = "What is the ship Kestrel?", passage("The Kestrel is a ship of oak.")
     draft = await extract(asked, [said], WordEmbedder(), SETTINGS, enough=1.01, calibration=lines)
     assert draft.confidence == pytest.approx(confidence)
-    assert bool(draft.others) is shown
+    assert bool(draft.near) is shown
 
 
 @pytest.mark.parametrize(("length", "whole"), [(500, True), (501, False)])
@@ -112,24 +112,29 @@ async def test_lists_that_come_nearest_have_room_for_five_hundred_characters(len
     first = "- The Heron is caulked with tar.\n- "
     passages = [passage(first + "H" * (length - len(first)), title="Heron")]
     draft = await extract("How is the ship Heron caulked?", passages, WordEmbedder(), SETTINGS, enough=1.01)
-    assert [shown.count("\n") > 1 for _, shown in draft.others] == [whole]
+    assert [shown.count("\n") > 1 for _, shown in draft.near] == [whole]
 
 
-async def test_what_is_withheld_comes_nearest_by_itself_before_what_else_may_answer() -> None:
+async def test_what_is_withheld_comes_nearest_before_what_else_may_answer() -> None:
     passages = [passage(f"The {name} is a ship of {name} oak.") for name in ("Kestrel", "Heron", "Merlin", "Osprey")]
     many = SETTINGS.model_copy(update={"max_sentences": 6})
     draft = await extract("What is the ship Kestrel?", passages, WordEmbedder(), many, enough=0.0)
-    near = as_nearest(draft)
-    assert [cited.n for cited, _ in near] == [1, 2, 3]
-    assert near[0][1] == draft.alone == "The Kestrel is a ship of Kestrel oak."
-    assert all(cited.instead for cited, _ in near)
-    assert near[0][0].context is None
-    refused = name_others(Draft("I don't know.", (), False, 0.1, others=near), "en")
+    assert draft.found
+    assert [cited.n for cited, _ in draft.near] == [1, 2, 3]
+    assert draft.near[0][1] == "The Kestrel is a ship of Kestrel oak."
+    assert all(cited.instead for cited, _ in draft.near)
+    refused = name_others(Draft("I don't know.", (), False, 0.1, near=draft.near), "en")
     assert refused.text.splitlines()[2:4] == [
-        "What comes nearest, and may not answer it:", f"- a.md: {draft.alone} [1]",
+        "What comes nearest, and may not answer it:", f"- a.md: {draft.near[0][1]} [1]",
     ]  # fmt: skip
-    assert refused.citations == tuple(cited for cited, _ in near)
+    assert refused.citations == tuple(cited for cited, _ in draft.near)
     assert len({one.replies.near_to_it for one in languages()} - {""}) == 5
+
+
+async def test_what_has_no_word_is_no_place() -> None:
+    passages = [passage("- The Kestrel is a ship.\n- `---`\n- [](kestrel-ship.md)\n- The ship sails.\n")]
+    draft = await extract("What is the ship Kestrel?", passages, WordEmbedder(), SETTINGS, enough=1.01)
+    assert {shown for _, shown in draft.near} == {"The Kestrel is a ship.", "The ship sails."}
 
 
 async def test_what_was_said_before_is_worth_one_less() -> None:

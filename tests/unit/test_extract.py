@@ -429,6 +429,18 @@ def test_a_quotation_reads_without_tags_and_printed_hyphens() -> None:
     assert without_markup(text) == "Fast and small: none of the options, where a < b and c > d."
 
 
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("Use `<details>` for what is long.", "Use `<details>` for what is long."),
+        ("Read it with `rows[i](j)` and `**kwargs`.", "Read it with rows[i](j) and **kwargs."),
+        ("[`serve`](serve.md) is **`fast`**", "serve is fast"),
+    ],
+)
+def test_what_a_quotation_has_as_code_is_no_markup(text: str, reads: str) -> None:
+    assert without_markup(text) == reads
+
+
 MANUAL = """\
 If ServerPause (see below) is set to 15 and ServerPauseCount is left alone, the client will disconnect after a while.
 

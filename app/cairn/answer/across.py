@@ -20,7 +20,6 @@ from cairn.answer.answer_type import Asked, holds_asked
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.confidence import (
     FACT_DOUBTED,
-    NEAR_ENOUGH,
     RIGHT_ENOUGH,
     UNCALIBRATED,
     Calibration,
@@ -193,9 +192,9 @@ async def extract_across(
     best = quote(order[0], found, scores, terms, passages)
     lacks = reads < BESIDE and not (_shows_asked(best, terms, passages) and names_all(passages[best.rank]))
     if lacks or not _is_enough(confidence, terms.asked, None if reading is None else reads):
-        worth = order if reading and confidence.value >= NEAR_ENOUGH else []
-        near = what_is_near(worth, found, scores, terms, passages, OTHERS + 1)
-        return replace(not_found(question, passages, terms, confidence.value), evidence=features, others=near)
+        worth = order if reading else []
+        near = what_is_near(worth, found, scores, terms, passages, OTHERS + 1, confidence)
+        return replace(not_found(question, passages, terms, confidence.value), evidence=features, near=near)
     confidence = confidence if may_show_sum(best, terms.asked, passages) else confidence.unsure()
     draft = quoted_draft(best, (), passages, first, language, terms.asked)
     others = other_places(draft, (best,), order, found, scores, terms, passages, OTHERS) if reading else ()

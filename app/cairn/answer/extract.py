@@ -6,6 +6,7 @@ that is what `confidence` is about.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -159,12 +160,11 @@ async def extract(
     beside = is_what_is_asked_beside(question, terms.asked, found[order[0]].text)
     if part or supposed or beside or _is_source_code(best, passages) or not may_show_sum(best, terms.asked, passages):
         confidence = confidence.unsure()
+    worth = order if read is not None else _with_words(order, found, terms)
+    near = what_is_near(worth, found, scores, terms, passages, min(OTHERS + 1, settings.max_sentences), confidence)
     opposite = asks_what_is_not(question, terms.asked) and not _may_show_denial(best, found[order[0]], passages)
     if opposite or not _is_enough(confidence, terms.asked, enough, features.read):
-        worth = order if read is not None else _with_words(order, found, terms)
-        worth = worth if confidence.value >= NEAR_ENOUGH else []
-        near = what_is_near(worth, found, scores, terms, passages, min(OTHERS + 1, settings.max_sentences))
-        return replace(not_found(question, passages, terms, confidence.value), evidence=features, others=near)
+        return replace(not_found(question, passages, terms, confidence.value), evidence=features, near=near)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
     language = by_words(question) or likely_language(question)
@@ -174,9 +174,10 @@ async def extract(
     if confidence.value >= SURE and (outcome := verdict(terms, found[order[0]], best.shown)):
         draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
     limit = min(OTHERS, settings.max_sentences - 1 - len(further))
-    worth = order if read is not None else _with_words(order, found, terms)
     others = other_places(draft, (best, *further), worth, found, scores, terms, passages, limit)
-    return replace(draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others)
+    return replace(
+        draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others, near=near
+    )
 
 
 def saying_what_it_costs(question: str, found: Sequence[Candidate]) -> list[Candidate]:
@@ -447,16 +448,21 @@ def other_places(
 
 def what_is_near(
     order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms,
-    passages: Sequence[Passage], limit: int,
+    passages: Sequence[Passage], limit: int, confidence: Confidence,
 ) -> tuple[tuple[Citation, str], ...]:  # fmt: skip
-    """What would have been quoted, best first, where nothing is sure enough to be an answer: as `other_places`, shorter."""
-    read = _that_were_read(order, scores, order[0]) if order else []
+    """What is quoted, or would be, best first, for a refusal to show: as `other_places`, shorter. None below NEAR_ENOUGH."""
+    if not order or confidence.value < NEAR_ENOUGH:
+        return ()
+    read = _that_were_read(order, scores, order[0])
     return _places_beside(_Beside(1, [], [], AROUND_NEAR), read, found, scores, terms, passages, limit)
 
 
 def _with_words(order: Sequence[int], found: Sequence[Candidate], terms: QuestionTerms) -> list[int]:
     """Those that have a word of the question: what else no reader has read may be of anything."""
     return [at for at in order if terms.held(found[at].words).any()]
+
+
+_LETTER: Final = re.compile(r"[^\W_]")
 
 
 def _that_were_read(order: Sequence[int], scores: Measured, best: int) -> list[int]:
@@ -489,7 +495,7 @@ def _places_beside(
             continue
         made = quote(at, found, scores, terms, passages)
         spans = [_in_document(passage, span) for span in made.spans]
-        if any(_overlaps(span, taken) for span in spans):
+        if not _LETTER.search(made.shown) or any(_overlaps(span, taken) for span in spans):
             continue
         cited = replace(citation(n + len(chosen), passage, made.spans[-1]), instead=True)
         around = _list_around(made, passage, room)
@@ -583,14 +589,7 @@ def quoted_draft(
         told = zip(elsewhere, numbers[1 + len(inside) :], strict=False)
         lines = [f"- {label_place(cited[n - first], say)}: {one.shown} {one.marks(n)}" for one, n in told]
         text += "\n\n" + "\n".join((say.also, *lines))
-    return Draft(text, tuple(cited), True, 1.0, alone=_as_item(best))
-
-
-def as_nearest(draft: Draft) -> tuple[tuple[Citation, str], ...]:
-    """What a draft quotes first, and what else may answer, as what comes nearest where it is not taken for an answer."""
-    first = [(replace(one, context=None, instead=True), draft.alone) for one in draft.citations[:1] if draft.alone]
-    told = [*first, *draft.others][: OTHERS + 1]
-    return tuple((replace(one, n=n), shown) for n, (one, shown) in enumerate(told, start=1))
+    return Draft(text, tuple(cited), True, 1.0)
 
 
 def _as_item(made: Excerpt) -> str:
@@ -609,12 +608,13 @@ def _set_in(text: str) -> str:
 
 def name_others(draft: Draft, language: str) -> Draft:
     """The draft with what else may answer, or where nothing does with what comes nearest, a line each."""
-    if not draft.others:
+    others = draft.others if draft.found else draft.near
+    if not others:
         return draft
     say = replies(language)
-    lines = [f"- {label_place(cited, say)}: {shown} [{cited.n}]" for cited, shown in draft.others]
+    lines = [f"- {label_place(cited, say)}: {shown} [{cited.n}]" for cited, shown in others]
     text = "\n".join((f"{draft.text}\n\n{say.perhaps if draft.found else say.near_to_it}", *lines))
-    return replace(draft, text=text, citations=(*draft.citations, *(cited for cited, _ in draft.others)), others=())
+    return replace(draft, text=text, citations=(*draft.citations, *(cited for cited, _ in others)), others=())
 
 
 def _place_in(around: ShownPart, one: Excerpt, passages: Sequence[Passage], shown: Passage) -> int | None:

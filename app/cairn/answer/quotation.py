@@ -250,9 +250,7 @@ _LAYOUT: Final = (
 def without_markup(text: str) -> str:
     """A quotation as it reads: links, emphasis, bars and hard line breaks undone."""
     text = without_white(_HYPHENATED.sub("", text))
-    for pattern, instead in (*_LINKS, *_EMPHASIS, (_CODE, r"\1"), *_LAYOUT):
-        text = pattern.sub(instead, text)
-    return placeholders_as_code(text.strip())
+    return _outside_of_code(text, (*_LINKS, *_EMPHASIS, *_LAYOUT), bare=True).strip()
 
 
 def with_code_only(text: str) -> str:
@@ -266,11 +264,12 @@ def row_as_read(line: str) -> str:
     return _outside_of_code(line, (*_LINKS, *_EMPHASIS))
 
 
-def _outside_of_code(text: str, changes: Sequence[tuple[re.Pattern[str], str]]) -> str:
+def _outside_of_code(text: str, changes: Sequence[tuple[re.Pattern[str], str]], *, bare: bool = False) -> str:
+    """`bare`: code loses its backticks, unless it would be a tag without them."""
     code: list[str] = []
 
     def take(found: re.Match[str]) -> str:
-        code.append(found[0])
+        code.append(found[1] if bare and "<" not in found[1] else found[0])
         return f"\0{len(code) - 1}\0"
 
     text = _CODE.sub(take, text)

@@ -37,7 +37,7 @@ class Citation:
     """`[n]` in the answer. `quote` stands verbatim at start..end (code points) of the document's text, `version` of it. `url`:
     of a web page instead, whose ids no document has. `context`: what an answer that is a quotation shows around it; None where it
     shows the quotation alone, and of what a model wrote. `instead`: the answer does not rest on it; it is what else may answer,
-    where the first is not sure."""
+    where the first is not sure, or what comes nearest where nothing answers."""
 
     n: int
     document_id: UUID
@@ -109,9 +109,9 @@ class Draft:
     answerer's own (best sentence similarity for the extractive one; retrieval confidence for a model). `degraded`: what
     was wrong with a model's reply (cut off, repeating itself), for the answer's own list. `evidence`: what speaks for the
     first quotation of an extracted answer, also of one that was withheld; None where there was nothing to choose from.
-    `others`: what else may answer, best first, and how each reads; named where this is not sure. Of one that is not
-    `found`: what comes nearest. `alone`: how the first quotation of an extracted answer reads with nothing around it. `across`:
-    it quotes documents in another language than the question's.
+    `others`: what else may answer, best first, and how each reads; named where this is not sure. `near`: the same from
+    the first on, for a refusal to show as what comes nearest. `across`: it quotes documents
+    in another language than the question's.
     """
 
     text: str
@@ -122,7 +122,7 @@ class Draft:
     degraded: tuple[str, ...] = ()
     evidence: SelectionFeatures | None = None
     others: tuple[tuple[Citation, str], ...] = ()
-    alone: str = ""
+    near: tuple[tuple[Citation, str], ...] = ()
     across: bool = False
 
 

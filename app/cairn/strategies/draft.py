@@ -20,7 +20,7 @@ from cairn.answer.advice import places, rephrase
 from cairn.answer.answer_type import read_asked
 from cairn.answer.confidence import FOUND, NAMED_ENOUGH, SURE
 from cairn.answer.context import Context, assemble_with_graph
-from cairn.answer.extract import AnsweredPart, as_nearest, extract, join_parts, name_others, repeats_only
+from cairn.answer.extract import AnsweredPart, extract, join_parts, name_others, repeats_only
 from cairn.answer.generate import generate
 from cairn.answer.ground.check import CHECKED_WHOLE
 from cairn.answer.missing import seen
@@ -62,6 +62,7 @@ from cairn.strategies.sides import not_of_others
 from cairn.strategies.to_the_point import beside_the_point
 
 Making = Callable[[], Awaitable[Outcome]]
+Taking = Callable[[tuple[Passage, ...]], Awaitable[Draft]]
 
 
 async def answer_from(
@@ -329,7 +330,7 @@ async def _extract(
             )  # fmt: skip
 
         if absent:
-            return replace(not_mentioned(absent, run.plan.language), others=as_nearest(await take(passages)))
+            return replace(not_mentioned(absent, run.plan.language), near=await _near(run, take, passages))
         again = partial(take, least=min(enough, NAMED_ENOUGH))  # of documents that are about what is named
         draft = await only_about_what_is_asked(run, asked, passages, await take(passages), again)
     if absent:
@@ -345,6 +346,15 @@ async def _extract(
         names_all=lambda passage: not about.lacking([passage]),
     )  # fmt: skip
     return across if draft is None or across.found or translated else draft
+
+
+async def _near(run: Run, take: Taking, passages: tuple[Passage, ...]) -> tuple[tuple[Citation, str], ...]:
+    """What comes nearest; none, which is reported, where the models that tell fail: what is absent is, all the same."""
+    try:
+        return (await take(passages)).near
+    except ProviderError as error:
+        run.record.degraded.append(f"what comes nearest could not be read: {error.detail}")
+        return ()
 
 
 async def marks_behind(run: Run, passage: Passage, start: int) -> Sequence[Landmark]:
@@ -366,8 +376,11 @@ def said_before(run: Run) -> str:
 
 
 def said_in(answer: Turn) -> str:
-    """What an answer said itself: a question may be answered by what it only showed around its quotations."""
+    """What an answer said itself: a question may be answered by what it only showed around its quotations, or what a refusal
+    showed as what comes nearest."""
     cited = [source for source in answer.sources if source.cited]
+    if not cited and any(f"[{source.n}]" in answer.content for source in answer.sources):
+        return ""
     return quotations_in(answer.content, [(one.n, one.preview, one.end - one.start) for one in cited])
 
 
@@ -378,7 +391,7 @@ async def advise(run: Run, draft: Draft, read: Sequence[Passage]) -> Draft:
     """The refusal with what to do next: a question back where the message is ambiguous, else what comes nearest, or other words
     and where the nearest of `read` (best first) stands; and in which language the documents are, where all that was read is in
     another than the question."""
-    shown = bool(draft.others) and not _ambiguous(run)
+    shown = bool(draft.near) and not _ambiguous(run)
     nearest = [] if shown else places(read, SHOWN)
     topics = [] if nearest or shown else await run.deps.library.topics(run.question.collection, SHOWN)
     if _ambiguous(run):

@@ -14,7 +14,6 @@ from typing import Final
 from uuid import UUID
 
 from cairn.answer.confidence import GUESS, SURE
-from cairn.answer.extract import as_nearest
 from cairn.answer.missing import Subject, asked_besides, has_any, squashed, subjects, unmentioned
 from cairn.answer.refusal import not_mentioned, not_said_of
 from cairn.domain.answer import Draft
@@ -282,7 +281,7 @@ documents answer 13 have such an answer, of those that they do not every second 
 def _doubted(draft: Draft, refusal: Draft, least: float, sure: float) -> Draft:
     """Refused where the confidence is below `least`, a guess where it is below `sure`."""
     if draft.confidence < least:
-        return replace(refusal, others=as_nearest(draft))
+        return replace(refusal, near=draft.near)
     reasons = (*draft.insufficiencies, *refusal.insufficiencies)
     confidence = draft.confidence if draft.confidence >= sure else min(draft.confidence, GUESS)
     return replace(draft, confidence=confidence, insufficiencies=tuple(dict.fromkeys(reasons)))

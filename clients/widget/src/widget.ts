@@ -181,7 +181,7 @@ function blocks(text: string, link: (n: number) => Node): Node[] {
   let isCode = false;
   for (const line of text.split("\n")) {
     const item = /^\s{0,8}[-*] /.exec(line);
-    if (line.startsWith("```")) {
+    if (line.trimStart().startsWith("```")) {
       isCode = !isCode;
       if (isCode) found.push(make("pre"));
       last = undefined;

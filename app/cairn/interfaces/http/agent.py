@@ -59,6 +59,7 @@ class AgentCitation(Camel):
     chunk_id: UUID | None = Field(description="Null of a page of the web, and where chunks could not be read.")
     snippet: str
     filename: str
+    instead: bool = Field(False, description="The answer does not rest on it: what else may answer, or comes nearest.")
 
 
 class AgentInsufficiency(Camel):
@@ -193,7 +194,13 @@ def _response(answer: Answer, trace: Sequence[Mapping[str, Any]] | None) -> Agen
     return AgentResponse(
         answer=answer.answer,
         citations=[
-            AgentCitation(doc_id=one.document_id, chunk_id=one.chunk_id, snippet=one.quote, filename=one.external_id)
+            AgentCitation(
+                doc_id=one.document_id,
+                chunk_id=one.chunk_id,
+                snippet=one.quote,
+                filename=one.external_id,
+                instead=one.instead,
+            )
             for one in answer.citations
         ],
         insufficiencies=lacks,

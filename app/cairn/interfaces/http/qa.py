@@ -62,6 +62,7 @@ class QACitation(BaseModel):
         description="First and last line of the quote, such as 12-14; null once the document is gone."
     )
     url: str | None = Field(description="`url` of the document's metadata.")
+    instead: bool = Field(False, description="The answer does not rest on it: what else may answer, or comes nearest.")
 
 
 class SearchQuality(BaseModel):
@@ -155,7 +156,10 @@ async def _response(services: Services, answered: Answered, searched: qa_service
     return QAResponse(
         answer=answer.answer,
         citations=[
-            QACitation(path=one.external_id, title=one.title, lines=line, url=_text(urls.get(one.document_id)))
+            QACitation(
+                path=one.external_id, title=one.title, lines=line, url=_text(urls.get(one.document_id)),
+                instead=one.instead,
+            )
             for one, line in zip(answer.citations, lines, strict=True)
         ],
         confidence=searched.confidence,

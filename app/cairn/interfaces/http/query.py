@@ -128,7 +128,11 @@ class CitationOut(BaseModel):
         description="What an answer that is a quotation shows around it, as Markdown, and where that stands in the document's "
         "text; the quote lies inside. null where it shows the quote alone, of further places, and of what a model wrote.",
     )
-    instead: bool = Field(False, description="The answer is not sure, and names this as what else may answer.")
+    instead: bool = Field(
+        False,
+        description="The answer does not rest on it: it is not sure, and names this as what else may answer, or it is "
+        "a refusal, and this is what comes nearest.",
+    )
 
 
 class SourceOut(PassageOut):

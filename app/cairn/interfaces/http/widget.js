@@ -516,7 +516,7 @@ mark { background: var(--mark); color: inherit; }
     let isCode = false;
     for (const line of text.split("\n")) {
       const item = /^\s{0,8}[-*] /.exec(line);
-      if (line.startsWith("```")) {
+      if (line.trimStart().startsWith("```")) {
         isCode = !isCode;
         if (isCode) found.push(make("pre"));
         last = void 0;

@@ -235,7 +235,7 @@ class ShownTurn:
             with ui.column().classes("gap-2 min-w-0 grow"):
                 ui.label(words("ask.refused")).classes("font-semibold")
                 with ui.element("div").classes("answer").props("aria-live=polite"):
-                    show_answer(text, sources, self._open)
+                    show_answer(text, tuple(replace(one, cited=True) for one in sources), self._open)
                 with ui.row().classes("gap-2"):
                     address = urlencode({"collection": self.collection, "q": self.question})
                     ui.button(
