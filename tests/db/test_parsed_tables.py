@@ -68,7 +68,7 @@ async def ask(services: Services, question: str) -> Answer:
 @pytest.mark.parametrize(
     ("question", "operation", "first"),
     [
-        ("what do all the berth fees come to", "sum", "4415.50"),
+        ("what do the boats pay altogether", "sum", "4415.50"),
         ("average fee for the plastic ones", "average", "491.6667"),
         ("how much more does Curlew pay than Teal", "difference", "500.50"),
         ("what percentage of the boats is insured", "share", "57.14 %"),
@@ -115,9 +115,9 @@ async def test_of_two_tables_alike_none_is_computed_unless_it_is_named(services:
     other = BOATS.replace("Petrel", "Heron").replace("640.00", "725.00")
     [added] = await index_now(services, "harbour", [Source("berths_2024.csv", "berths_2024.csv", other.encode())])
     assert isinstance(added, Indexed)
-    question = "what do all the berth fees come to"
+    question = "what do the boats pay altogether"
     assert "computed" not in (await ask(services, question)).route
-    named = await ask(services, f"2024: {question}")
+    named = await ask(services, f"{question} in berths_2024.csv")
     await delete_document(services, "harbour", added.document_id)
     assert named.answer.startswith("4500.50")
 
@@ -126,14 +126,14 @@ async def test_where_the_parser_fails_the_answer_says_so(services: Services, tmp
     (tmp_path / "sentencepiece.model").write_bytes(b"")
     (tmp_path / "tables.onnx").write_bytes(b"no model")
     broken = replace(services.search_deps, table_parser=LocalTableParser(tmp_path / "tables.onnx"))
-    answer = await ask(replace(services, search_deps=broken), "what do all the berth fees come to")
+    answer = await ask(replace(services, search_deps=broken), "what do the boats pay altogether")
     assert any("what is asked of tables could not be read" in one for one in answer.degraded)
 
 
 async def test_without_the_reader_rules_compute_alone(services: Services) -> None:
     alone = replace(services, settings=SettingsStore())
     change(alone, "answer", reader="off")
-    assert "computed" not in (await ask(alone, "what do all the berth fees come to")).route
+    assert "computed" not in (await ask(alone, "what do the boats pay altogether")).route
     assert (await ask(alone, "total fees by hull")).confidence_word == "computed"
 
 

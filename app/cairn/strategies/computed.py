@@ -29,14 +29,14 @@ MEANT: Final = 0.3
 
 def probably_right(certainty: float) -> float:
     """The share of what is computed at such a certainty that is right: a logistic regression on its log odds, fitted to questions
-    about tables that the parser was not trained on, those of its own kind, those of an encyclopaedia and two exams counting the
-    same (docs/adr/0163-more-to-learn-from.md). Below that of what rules compute."""
+    about tables that the parser was not trained on, those of its own kind and those of an encyclopaedia counting the same
+    (docs/adr/0166-two-conditions.md). Below that of what rules compute."""
     odds = math.log(certainty / (1 - min(certainty, 1 - 1e-9)))
     return min(1 / (1 + math.exp(-(RIGHT_AT_EVEN + RIGHT_BY_ODDS * odds))), MOST_RIGHT)
 
 
-RIGHT_AT_EVEN, RIGHT_BY_ODDS = 0.501, 0.393  # measured: tests/unit/test_table_certainty.py
-MOST_RIGHT: Final = 0.84  # bound: tests/unit/test_table_certainty.py
+RIGHT_AT_EVEN, RIGHT_BY_ODDS = 0.430, 0.788  # measured: tests/unit/test_table_certainty.py
+MOST_RIGHT: Final = 0.92  # bound: tests/unit/test_table_certainty.py
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def test_pictures_of_the_readme(api: Api, tab: Page, shoot: Callable[[Page, str]
         expect(tab.locator(".answer")).to_have_count(number + 1)
     expect(tab.locator(".answer").first).to_contain_text("exit code 3")
     expect(tab.locator(".answer").nth(1)).to_contain_text("20 s")
-    expect(tab.get_by_text("Not in these documents")).to_be_visible()
+    expect(tab.get_by_text("Not found in these documents")).to_be_visible()
     tab.wait_for_timeout(1000)  # it glides to the newest answer
     tab.evaluate("window.scrollTo(0, 0)")
     shoot(tab, "ask")
