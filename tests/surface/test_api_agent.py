@@ -59,7 +59,7 @@ def test_the_response(agent: Api) -> None:
     assert set(made) == {"answer", "citations", "insufficiencies", "trace", "coverage"}
     assert made["answer"].startswith(TRUE)
     (cited,) = made["citations"]
-    assert set(cited) == {"docId", "chunkId", "snippet", "filename"}
+    assert set(cited) == {"docId", "chunkId", "snippet", "filename", "instead"}
     (found,) = agent.client.post("/search", json={"query": "cairn"}).json()["results"]
     assert (cited["docId"], cited["chunkId"]) == (found["document_id"], found["chunk_id"])
     assert cited["chunkId"] not in (None, found["passage_id"])

@@ -46,7 +46,7 @@ def test_the_response(qa: Api, talking: Talking) -> None:
     made = ask(qa)
     assert set(made) == FIELDS
     assert made["answer"] == "A cairn is a pile of stones that marks a trail [1]."
-    assert made["citations"] == [{"path": "cairn", "title": "cairn", "lines": "3", "url": None}]
+    assert made["citations"] == [{"path": "cairn", "title": "cairn", "lines": "3", "url": None, "instead": False}]
     assert made["confidence"] in ("high", "medium", "low")
     assert set(made["search_quality"]) == {"semantic_searched", "fts_searched", "results_found", "results_used"}
     assert made["search_quality"]["semantic_searched"] is True
