@@ -197,6 +197,11 @@ def test_what_answers_stands_first_and_its_source_stays_open_beside_the_next_que
         tab.reload()
         expect(turns).to_have_count(2)
     expect(tab.locator("body")).not_to_contain_text(re.compile(r"###|\| ---|```"))
+    ask(tab, "How do I update the firmware of the Zanzibar?")
+    refused = turns.nth(2).locator(".refusal")
+    expect(refused).to_contain_text("What comes nearest, and may not answer it:")
+    refused.get_by_role("button", name="Open source 1").first.click()
+    expect(panel.locator("mark").first).to_contain_text("firmware")
 
 
 HOLD_CONNECTION = """
