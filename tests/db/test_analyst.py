@@ -222,14 +222,14 @@ async def test_collections_are_counted(stones: Services, owner_of_stones: Any) -
 
 async def test_what_a_refusal_shows_is_no_quotation_and_no_source_of_an_answer(services: Services, owner: Any) -> None:
     await index(services)
-    asked = Question("Who paid for the cairn of stones in 1931?", "stones", new_id())
+    asked = Question("How old is the oldest cairn?", "stones", new_id())
     answer = await ask(services, asked)
     assert (answer.answered, bool(answer.citations)) == ("no", True)
     await services.traces.flush()
     rows = await owner.fetch("SELECT instead FROM analyst.citations WHERE run_id = $1", asked.run_id)
     assert [row["instead"] for row in rows] == [True] * len(answer.citations)
     row = await owner.fetchrow("SELECT * FROM analyst.quotations WHERE run_id = $1", asked.run_id)
-    assert row is None or (row["document_id"], row["passage_id"]) == (None, None)
+    assert (row["shown"], row["document_id"], row["passage_id"]) == (False, None, None)
 
 
 async def test_citations_have_the_quoted_words_for_as_long_as_they_stand_there(services: Services, owner: Any) -> None:

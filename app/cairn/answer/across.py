@@ -28,6 +28,7 @@ from cairn.answer.confidence import (
 from cairn.answer.evidence import COLUMN, Measured, QuestionTerms, measure, question_terms
 from cairn.answer.extract import (
     OTHERS,
+    choose_nearest,
     may_show_sum,
     not_found,
     other_places,
@@ -35,7 +36,6 @@ from cairn.answer.extract import (
     saying_what_it_costs,
     selection_features,
     unsaid,
-    what_is_near,
     with_sum_first,
 )
 from cairn.answer.quotation import Excerpt, lead_over_others, quote
@@ -193,7 +193,7 @@ async def extract_across(
     lacks = reads < BESIDE and not (_shows_asked(best, terms, passages) and names_all(passages[best.rank]))
     if lacks or not _is_enough(confidence, terms.asked, None if reading is None else reads):
         worth = order if reading else []
-        near = what_is_near(worth, found, scores, terms, passages, OTHERS + 1, confidence)
+        near = choose_nearest(worth, found, scores, terms, passages, OTHERS + 1, confidence)
         return replace(not_found(question, passages, terms, confidence.value), evidence=features, near=near)
     confidence = confidence if may_show_sum(best, terms.asked, passages) else confidence.unsure()
     draft = quoted_draft(best, (), passages, first, language, terms.asked)

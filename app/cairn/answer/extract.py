@@ -99,6 +99,8 @@ AROUND_OTHERS: Final = 900  # bound: tests/unit/test_edges_quotation.py
 SAID: Final = 1.0  # measured: tests/unit/test_edges_quotation.py
 """Log odds that a quotation of the last answer loses where the question leans on that answer: who asks on wants to hear more."""
 
+_LETTER: Final = re.compile(r"[^\W_]")
+
 MarksBehind = Callable[[Passage, int], Awaitable[Sequence[Landmark]]]
 """Where sections begin in the document of a passage, from a place of the document on."""
 TextBetween = Callable[[Passage, int, int], Awaitable[str | None]]
@@ -161,7 +163,7 @@ async def extract(
     if part or supposed or beside or _is_source_code(best, passages) or not may_show_sum(best, terms.asked, passages):
         confidence = confidence.unsure()
     worth = order if read is not None else _with_words(order, found, terms)
-    near = what_is_near(worth, found, scores, terms, passages, min(OTHERS + 1, settings.max_sentences), confidence)
+    near = choose_nearest(worth, found, scores, terms, passages, min(OTHERS + 1, settings.max_sentences), confidence)
     opposite = asks_what_is_not(question, terms.asked) and not _may_show_denial(best, found[order[0]], passages)
     if opposite or not _is_enough(confidence, terms.asked, enough, features.read):
         return replace(not_found(question, passages, terms, confidence.value), evidence=features, near=near)
@@ -446,7 +448,7 @@ def other_places(
     return _places_beside(beside, read, found, scores, terms, passages, limit)
 
 
-def what_is_near(
+def choose_nearest(
     order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms,
     passages: Sequence[Passage], limit: int, confidence: Confidence,
 ) -> tuple[tuple[Citation, str], ...]:  # fmt: skip
@@ -462,10 +464,8 @@ def _with_words(order: Sequence[int], found: Sequence[Candidate], terms: Questio
     return [at for at in order if terms.held(found[at].words).any()]
 
 
-_LETTER: Final = re.compile(r"[^\W_]")
-
-
 def _that_were_read(order: Sequence[int], scores: Measured, best: int) -> list[int]:
+    """Those from the first on that score as what was read does: what was not is UNREAD behind."""
     return list(takewhile(lambda at: scores[at] > scores[best] - UNREAD / 2, order))
 
 
@@ -484,6 +484,8 @@ def _places_beside(
     beside: _Beside, order: Sequence[int], found: Sequence[Candidate], scores: Measured, terms: QuestionTerms,
     passages: Sequence[Passage], limit: int,
 ) -> tuple[tuple[Citation, str], ...]:  # fmt: skip
+    """At most `limit` in this order, each with how it reads: nothing that is there already or says the same, nothing without a
+    letter or digit."""
     n, taken, known = beside.n, [*beside.taken], [*beside.known]
     chosen: list[tuple[Citation, str]] = []
     room = 0 if terms.asked.said_briefly else beside.room

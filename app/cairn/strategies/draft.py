@@ -330,7 +330,7 @@ async def _extract(
             )  # fmt: skip
 
         if absent:
-            return replace(not_mentioned(absent, run.plan.language), near=await _near(run, take, passages))
+            return replace(not_mentioned(absent, run.plan.language), near=await _read_nearest(run, take, passages))
         again = partial(take, least=min(enough, NAMED_ENOUGH))  # of documents that are about what is named
         draft = await only_about_what_is_asked(run, asked, passages, await take(passages), again)
     if absent:
@@ -348,7 +348,7 @@ async def _extract(
     return across if draft is None or across.found or translated else draft
 
 
-async def _near(run: Run, take: Taking, passages: tuple[Passage, ...]) -> tuple[tuple[Citation, str], ...]:
+async def _read_nearest(run: Run, take: Taking, passages: tuple[Passage, ...]) -> tuple[tuple[Citation, str], ...]:
     """What comes nearest; none, which is reported, where the models that tell fail: what is absent is, all the same."""
     try:
         return (await take(passages)).near
