@@ -94,6 +94,10 @@ UPDATE rag.sources SET last_finished_at = statement_timestamp(), last_error = NU
   paused = paused OR $5, note = $6
  WHERE tenant_id = $1 AND id = $2
 
+-- name: hold_up
+-- A worker could not do it, another one may: its turn does not change.
+UPDATE rag.sources SET last_error = $3 WHERE tenant_id = $1 AND id = $2
+
 -- name: fail
 -- Twice as long after each failure, a day at most unless the interval is longer; not before the source said ($4, seconds).
 UPDATE rag.sources SET last_error = $3, failures = failures + 1,

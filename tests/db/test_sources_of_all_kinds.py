@@ -23,6 +23,7 @@ from cairn.connectors.seal_secrets import make_key
 from cairn.domain.connected_source import ConnectedSource, SourceWish
 from cairn.domain.passage import SearchRequest
 from cairn.domain.principal import Caller
+from cairn.interfaces.cli.sources import say_state
 from cairn.jobs import sources as job
 from cairn.service import sources
 from cairn.service.access import list_access_rules
@@ -322,10 +323,14 @@ async def test_a_key_that_can_be_none_leaves_the_source_to_a_process_with_anothe
         [told, _] = await sources.list_runs(here, source.id)
         assert (waiting.status, source.failures) == ("queued", 0)
         assert "CAIRN_SECRETS_KEY is one key or several" in (told.error or "")
+        assert (source.running, source.last_error) == (True, told.error)
+        assert say_state(source) == f"being synchronised; last error: {told.error}"
         assert await texts(here) == place.expected(FIRST)
         await stop_waiting(here, waiting.id)
         await work(here)
         assert await texts(here) == place.expected(SECOND)
+        source = await sources.get_source(here, source.id)
+        assert (source.running, source.last_error) == (False, None)
 
 
 @pytest.mark.parametrize(

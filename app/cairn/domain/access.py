@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,6 +70,23 @@ def check_groups(groups: Collection[str]) -> tuple[str, ...]:
     if wrong := [name for name in groups if not is_name(name)]:
         raise InputError(f"{wrong[0][:100]!r} is no name of a group: 1 to {LONGEST_NAME} printable characters")
     return _bounded(groups)
+
+
+def parse_readers(lines: Iterable[str]) -> dict[str, list[str]]:
+    """Access lists by folder, as people write them: WHO, or FOLDER=WHO for a folder; "" is all of it. Empty lines say nothing."""
+    found: dict[str, list[str]] = {}
+    for line in filter(None, map(str.strip, lines)):
+        equals = max(line.rfind(f"={kind}:") for kind in KINDS)  # a subject may end in an equals sign, too
+        if equals < 0 and not any(line.startswith(f"{kind}:") for kind in KINDS):
+            equals = line.rfind("=")
+        folder = line[:equals].strip() if equals > 0 else ""
+        found.setdefault(folder, []).append(line[equals + 1 :].strip())
+    return found
+
+
+def write_readers(access: Mapping[str, Sequence[str]]) -> list[str]:
+    """The lines that parse_readers reads."""
+    return [f"{folder}={who}" if folder else who for folder, names in access.items() for who in names]
 
 
 def _bounded(names: Collection[str]) -> tuple[str, ...]:

@@ -101,7 +101,11 @@ def sync_source(
             async with database.transaction(principal) as connection:
                 await sources.fail(connection, principal, source_id, said, wait)
             raise FetchError(f"{source.wish.address}: {said}") from None
-        except (NotHereError, SettingsError):  # somebody else does the job, or it is done later
+        except NotHereError:  # it goes on later
+            raise
+        except SettingsError as error:  # a process that is set otherwise does the job
+            async with database.transaction(principal) as connection:
+                await sources.hold_up(connection, principal, source_id, error.detail)
             raise
         except Exception as error:
             with suppress(CairnError, OSError):  # it may be the database that is away

@@ -357,8 +357,9 @@ def _check_wish(services: Services, wish: SourceWish, secrets: Mapping[str, str]
         )
     if not 0 <= wish.most_deleted <= 1:
         raise InputError("most_deleted is a share of the files, from 0 to 1")
-    if wish.requests_per_second is not None and not SLOWEST <= wish.requests_per_second <= FASTEST:
-        raise InputError(f"requests_per_second lies from {SLOWEST} to {FASTEST:,.0f}; leave it out for no limit")
+    rate = wish.requests_per_second or None
+    if rate is not None and not SLOWEST <= rate <= FASTEST:
+        raise InputError(f"requests_per_second lies from {SLOWEST} to {FASTEST:,.0f}; 0: no limit")
     try:
         check_address(wish.address, wish.options, wish.secret_names)
         if secrets is not None:  # what only its kind knows; nothing is asked of it yet
@@ -369,7 +370,8 @@ def _check_wish(services: Services, wish: SourceWish, secrets: Mapping[str, str]
     except SourceError as error:
         raise InputError(str(error)) from None
     access = {_folder(folder): list(check_access(names)) for folder, names in wish.access.items()}
-    return replace(wish, address=wish.address.strip(), prefix=check_prefix(wish.prefix.strip("/")), access=access)
+    prefix = check_prefix(wish.prefix.strip("/"))
+    return replace(wish, address=wish.address.strip(), prefix=prefix, access=access, requests_per_second=rate)
 
 
 def _split(address: str) -> SplitResult:

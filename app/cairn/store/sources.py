@@ -179,6 +179,11 @@ async def fail(
     await connection.execute(SQL["fail"], principal.tenant_id, source_id, normalise(error), asked)
 
 
+async def hold_up(connection: Any, principal: Principal, source_id: UUID, error: str) -> None:
+    """Why the process that took it cannot read it: that is no failure of the source."""
+    await connection.execute(SQL["hold_up"], principal.tenant_id, source_id, normalise(error))
+
+
 async def list_known(connection: Any, principal: Principal, source_id: UUID, begun: datetime) -> list[FileRow]:
     """Files that were read, also by synchronisations that broke off. `begun`: when the one that asks was ordered."""
     rows = await connection.fetch(SQL["known"], principal.tenant_id, source_id, begun, ELSEWHERE)

@@ -415,6 +415,7 @@ def _follow_site(api: Api, tab: Page, shoot: Shoot, address: str) -> None:
     row.get_by_text("Earlier synchronisations").click()
     expect(row).to_contain_text(re.compile("done.* s.*2 new"))
     shoot(tab, "documents-sources")
+    _change_source(api, tab, shoot)
     row.get_by_label("Synchronise now").click()
     expect(row).to_contain_text("2 unchanged", timeout=patience(30) * 1000)
     tab.set_viewport_size({"width": 400, "height": 800})
@@ -433,6 +434,33 @@ def _follow_site(api: Api, tab: Page, shoot: Shoot, address: str) -> None:
     expect(sources.get_by_text("No source yet")).to_be_visible(timeout=patience(30) * 1000)
     assert _listed(api) == []
     assert api.client.get("/sources").json()["items"] == []
+
+
+def _change_source(api: Api, tab: Page, shoot: Shoot) -> None:
+    """Who may read it and its folders, and how it is read: what is not touched stays, what is refused is said."""
+    before = api.client.get("/sources").json()["items"][0]
+    row = tab.get_by_role("list", name="Sources").get_by_role("listitem").filter(has_text=before["address"])
+    expect(row).to_contain_text("Only for group staff")
+    row.get_by_label("Change").click()
+    form = tab.get_by_role("dialog")
+    readers = form.get_by_label("Readers, one a line")
+    expect(readers).to_have_value("group:staff")
+    expect(form.get_by_label("Pages a second at most")).to_have_value("50")
+    readers.fill("everyone")
+    form.get_by_role("button", name="Save").click()
+    expect(form.get_by_role("alert")).to_contain_text("group:<name>")
+    readers.fill("group:staff\nperson:ada=\nplans = group:hr")
+    form.get_by_text("Which files, and how fast").click()
+    form.get_by_label("Files a second at most").fill("")
+    shoot(tab, "documents-sources-change")
+    form.get_by_role("button", name="Save").click()
+    expect(row).to_contain_text("Only for group staff, ada=")
+    [after] = api.client.get("/sources").json()["items"]
+    changed = {name: value for name, value in after.items() if value != before[name]}
+    access = {"": ["group:staff", "person:ada="], "plans": ["group:hr"]}
+    assert changed == {"access": access, "requests_per_second": None}
+    indexed = [one["access"] for one in _listed(api) if one["status"] == "indexed"]
+    assert indexed == [["group:staff", "person:ada="]]
 
 
 def _listed(api: Api) -> list[dict[str, Any]]:

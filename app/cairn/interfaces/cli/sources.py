@@ -47,7 +47,7 @@ MostDeleted = Annotated[
     typer.Option("--most-deleted", metavar="SHARE", help="Of its files that may be gone at once. Default: 0.5."),
 ]
 Rate = Annotated[
-    float | None, typer.Option("--rate", metavar="N", help="Files read in a second at most. Default: no limit.")
+    float | None, typer.Option("--rate", metavar="N", help="Files read in a second at most; 0: no limit. Default: 0.")
 ]
 
 
@@ -184,11 +184,12 @@ def _change(
     most_deleted: float | None,
     rate: float | None,
 ) -> SourceChange:
+    from cairn.domain.access import parse_readers
     from cairn.service.sources import SourceChange
 
     return SourceChange(
         options=None if options is None else dict(map(_pair, options)), secrets=secrets, interval_seconds=every,
-        access=None if readers is None else _access(readers), most_deleted=most_deleted, requests_per_second=rate,
+        access=None if readers is None else parse_readers(readers), most_deleted=most_deleted, requests_per_second=rate,
     )  # fmt: skip
 
 
@@ -197,14 +198,6 @@ def _pair(text: str) -> tuple[str, str]:
     if not equals:
         raise typer.BadParameter(f"{text!r} is no option: write NAME=VALUE")
     return name, value
-
-
-def _access(readers: Sequence[str]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for reader in readers:
-        folder, equals, who = reader.rpartition("=")
-        found.setdefault(folder if equals else "", []).append(who)
-    return found
 
 
 async def _add(
@@ -276,15 +269,16 @@ async def _list(json: bool) -> int:
         say_json(list(map(_values, found)))
         return 0
     for one in found:
-        say("  ".join([str(one.id), one.collection, one.wish.address, count(one.files, "file"), _state(one)]))
+        say("  ".join([str(one.id), one.collection, one.wish.address, count(one.files, "file"), say_state(one)]))
     if not found:
         say("No sources.")
     return 0
 
 
-def _state(source: ConnectedSource) -> str:
+def say_state(source: ConnectedSource) -> str:
     if source.running:
-        return "being synchronised"
+        before = f"; last error: {source.last_error}" if source.last_error else ""
+        return f"being synchronised{before}"
     if source.paused:
         return f"paused: {source.note}" if source.note else "paused"
     if source.last_error:

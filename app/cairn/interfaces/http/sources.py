@@ -41,7 +41,7 @@ _SECRETS = "What it is opened with. Kept encrypted, and never shown again."
 _INTERVAL = "Seconds between two synchronisations; 0: only when somebody asks."
 _READERS = "Who may read, by folder of the source; the empty name: all of it."
 _MOST = "Share of its files that may be gone at once; more pauses it instead of deleting."
-_RATE = "Files read in a second at most, from 0.01 on; left out: no limit."
+_RATE = "Files read in a second at most, from 0.01 on; 0: no limit."
 
 
 class SourceIn(Body):

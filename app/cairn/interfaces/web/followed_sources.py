@@ -11,9 +11,10 @@ from nicegui import ui
 
 from cairn.domain.connected_source import COUNTED, ConnectedSource, FailedFile, SourceRun
 from cairn.domain.job import JobProgress
+from cairn.interfaces.web.access_form import say_readers
 from cairn.interfaces.web.frame import Page, shown_errors
 from cairn.interfaces.web.parts import BAD, LINE, Fact, Repetition, beside_rows, icon_button, show_facts
-from cairn.interfaces.web.source_form import add_source, ask_what_stays
+from cairn.interfaces.web.source_form import add_source, ask_what_stays, edit_source
 from cairn.interfaces.web.texts import Texts
 from cairn.service import sources
 from cairn.service.jobs import get_job
@@ -95,10 +96,13 @@ class FollowedSources:
             with ui.column().classes("grow gap-0 min-w-0 basis-64"):
                 ui.label(source.wish.address).classes("font-medium break-all")
                 show_facts(_say_state(text, shown), classes=f"text-sm {BAD if bad else ''}")
+                if source.running and source.last_error:
+                    ui.label(text("sources.failed", why=source.last_error)).classes(f"text-sm {BAD} break-words")
                 if source.note and not source.paused:
                     ui.label(source.note).classes("text-sm break-words")
                 show_facts(
                     text.count("sources.files", source.files),
+                    _say_readers(text, source),
                     *_say_counts(text, source.counts),
                     _say_next(text, source),
                 )
@@ -142,6 +146,7 @@ class FollowedSources:
         else:
             icon_button("sync", text("sources.sync", address=address), partial(self._sync, source))
             icon_button("pause", text("sources.pause", address=address), partial(self._pause, source, True))
+        icon_button("edit", text("sources.edit", address=address), partial(self._edit, source))
         icon_button("delete", text("sources.remove", address=address), partial(self._remove, source))
 
     # --- what is done -----------------------------------------------------------------------------------------------------
@@ -150,6 +155,11 @@ class FollowedSources:
         if await add_source(self.page, self.collection):
             await self.refresh()
             await self.changed()  # the collection may be new
+
+    async def _edit(self, source: ConnectedSource) -> None:
+        if await edit_source(self.page, source):
+            await self.refresh()
+            await self.changed()  # others may read its documents
 
     async def _sync(self, source: ConnectedSource) -> None:
         with shown_errors():
@@ -214,3 +224,11 @@ def _say_next(text: Texts, source: ConnectedSource) -> Fact | None:
     if source.running or source.paused:
         return None
     return (text("sources.next"), source.due_at) if source.due_at else text("sources.every_asked")
+
+
+def _say_readers(text: Texts, source: ConnectedSource) -> str:
+    """Who alone may read it, or folders of it; "" where everybody may."""
+    access = source.wish.access
+    if whole := access.get(""):
+        return text("access.only", names=say_readers(text, whole))
+    return text.count("access.folders", len(access)) if access else ""

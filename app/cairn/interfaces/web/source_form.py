@@ -1,34 +1,40 @@
-"""A source for a collection is asked for, and what becomes of its documents when it goes."""
+"""A source for a collection is asked for and changed, and what becomes of its documents when it goes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from nicegui import ui
 
+from cairn.domain.access import parse_readers, write_readers
 from cairn.domain.connected_source import ConnectedSource, SourceWish
 from cairn.errors import CairnError
-from cairn.interfaces.web.access_form import list_readers
 from cairn.interfaces.web.frame import Page
 from cairn.interfaces.web.texts import Texts
 from cairn.service import sources
+from cairn.service.sources import SourceChange
 
 _EVERY: Final = {"ten_minutes": 600, "hour": 3600, "day": 86_400, "asked": 0}
 """Seconds between two synchronisations that are offered; others are for the command line and the API."""
 _MULTILINE: Final = frozenset({"private_key", "service_account"})
 """Secrets that are files."""
+_CHOOSING: Final = ("include", "exclude")
+"""Options that every kind has: of which files."""
 
 
 @dataclass
 class _KindFields:
     """Fields for the options and secrets that the kind of an address takes, drawn anew where it is another kind. What was typed
-    is kept while an address is retyped, which is of another kind or of none meanwhile, and given to whichever takes it, too."""
+    is kept while an address is retyped, which is of another kind or of none meanwhile, and given to whichever takes it, too.
+    `kept`: its secrets are there, and stay where none is typed."""
 
     text: Texts
     options: dict[str, ui.input] = field(default_factory=dict)
     secrets: dict[str, ui.input | ui.textarea] = field(default_factory=dict)
     typed: dict[str, str] = field(default_factory=dict)
+    kept: bool = False
 
     def draw(self) -> None:
         self._place = ui.column().classes("w-full gap-2")
@@ -50,7 +56,9 @@ class _KindFields:
                 for one in (*self.options.values(), *self.secrets.values()):
                     one.classes("grow basis-40")
             if names[1]:
-                ui.label(self.text("sources.secret_hint")).classes("text-xs opacity-70")
+                ui.label(self.text("sources.secret_kept" if self.kept else "sources.secret_hint")).classes(
+                    "text-xs opacity-70"
+                )
 
     def _draw_secret(self, name: str, value: str) -> ui.input | ui.textarea:
         label = self.text(f"sources.secret_{name}")
@@ -64,25 +72,57 @@ class _KindFields:
         return {name: one.value for name, one in fields.items() if one.value}
 
 
-async def add_source(page: Page, collection: str) -> bool:
-    """Ask until one is added; False where the reader gives up. What is refused is said in the form, which stays as it is."""
-    text = page.text
-    fields = _KindFields(text)
+class _Fields:
+    """What is asked of a new source and of one that is changed alike; with `wish` as that has it."""
 
-    async def add() -> None:
-        where = (address.value or "").strip()
-        fields.suit(where)
-        readers = list_readers(who.value or "")
-        chosen = {name: one.value for name, one in (("include", include), ("exclude", exclude)) if one.value}
-        wish = SourceWish(
-            where, (prefix.value or "").strip() or sources.default_prefix(where),
-            options={**fields.values(fields.options), **chosen}, interval_seconds=_EVERY[every.value],
-            access={"": readers} if readers else {}, most_deleted=(most.value or 0) / 100,
-            requests_per_second=rate.value or None, replaces=replace.value,
+    def __init__(self, text: Texts, wish: SourceWish | None = None) -> None:
+        self._wish = wish or SourceWish("", interval_seconds=_EVERY["hour"])
+        self.kind = _KindFields(text, typed=dict(self._wish.options), kept=wish is not None)
+
+    def draw(self, text: Texts) -> None:
+        """All but those of its kind, which stand elsewhere."""
+        wish = self._wish
+        offered = {seconds: text(f"sources.every_{name}") for name, seconds in _EVERY.items()}
+        offered.setdefault(wish.interval_seconds, text("sources.every_other", seconds=wish.interval_seconds))
+        self._every = ui.select(offered, value=wish.interval_seconds, label=text("sources.every")).classes("w-full")
+        self._who = ui.textarea(text("access.readers"), value="\n".join(write_readers(wish.access)))
+        self._who.classes("w-full font-mono").props("autogrow")
+        ui.label(text("sources.readers_hint")).classes("text-xs opacity-70")
+        with ui.expansion(text("sources.which")).classes("w-full").props("dense"):
+            shown = {name: wish.options.get(name, "") for name in _CHOOSING}
+            self._include = ui.input(text("sources.include"), value=shown["include"], placeholder="*.md, hr/**/*.pdf")
+            self._exclude = ui.input(text("sources.exclude"), value=shown["exclude"], placeholder="drafts, *.tmp")
+            for one in (self._include, self._exclude):
+                one.classes("w-full").props("stack-label")
+            with ui.row().classes("w-full gap-2"):
+                share = round(100 * wish.most_deleted, 2)
+                self._most = ui.number(text("sources.most_deleted"), value=share, min=0, max=100)
+                self._rate = ui.number(text("sources.rate"), value=wish.requests_per_second, min=0)
+                for number in (self._most, self._rate):
+                    number.classes("grow basis-40")
+            ui.label(text("sources.most_deleted_hint")).classes("text-xs opacity-70")
+
+    def read(self) -> SourceChange:
+        """What was typed. Options for which there is no field stay; secrets that nobody typed, too."""
+        given = self.kind.values(self.kind.options)
+        chosen = {
+            name: one.value for name, one in (("include", self._include), ("exclude", self._exclude)) if one.value
+        }
+        shown = {*self.kind.options, *_CHOOSING}
+        kept = {name: value for name, value in self._wish.options.items() if name not in shown}
+        return SourceChange(
+            options={**kept, **given, **chosen}, secrets=self.kind.values(self.kind.secrets) or None,
+            interval_seconds=self._every.value, access=parse_readers((self._who.value or "").splitlines()),
+            most_deleted=(self._most.value or 0) / 100, requests_per_second=self._rate.value or 0,
         )  # fmt: skip
+
+
+async def _ask(title: str, done: str, page: Page, fill: Callable[[], None], act: Callable[[], Awaitable[None]]) -> bool:
+    """A form until it is taken; False where the reader gives up. What is refused is said in the form, which stays as it is."""
+
+    async def submit() -> None:
         try:
-            services = await page.session.services("admin")
-            await sources.add_source(services, collection, wish, fields.values(fields.secrets))
+            await act()
         except CairnError as error:
             refused.text = error.detail
             refused.set_visibility(True)
@@ -90,37 +130,65 @@ async def add_source(page: Page, collection: str) -> bool:
             dialog.submit(True)
 
     with ui.dialog() as dialog, ui.card().classes("w-[32rem] max-w-full gap-2"):
-        dialog.props["aria-label"] = text("sources.add")
-        ui.label(text("sources.add")).classes("text-lg font-medium").props("role=heading aria-level=2")
-        address = ui.input(text("sources.address"), placeholder="https://docs.example.org/sitemap.xml").classes(
-            "w-full"
-        )
-        address.props("autofocus")
-        address.on_value_change(lambda: fields.suit((address.value or "").strip()))
-        ui.label(text("sources.address_hint")).classes("text-xs opacity-70")
-        fields.draw()
-        prefix = ui.input(text("sources.prefix")).classes("w-full")
-        offered = {name: text(f"sources.every_{name}") for name in _EVERY}
-        every = ui.select(offered, value="hour", label=text("sources.every"))
-        every.classes("w-full")
-        who = ui.textarea(text("access.readers")).classes("w-full font-mono").props("autogrow")
-        ui.label(text("sources.readers_hint")).classes("text-xs opacity-70")
-        with ui.expansion(text("sources.which")).classes("w-full").props("dense"):
-            include = ui.input(text("sources.include"), placeholder="*.md, hr/**/*.pdf").classes("w-full")
-            exclude = ui.input(text("sources.exclude"), placeholder="drafts, *.tmp").classes("w-full")
-            with ui.row().classes("w-full gap-2"):
-                most = ui.number(text("sources.most_deleted"), value=50, min=0, max=100).classes("grow basis-40")
-                rate = ui.number(text("sources.rate"), min=0).classes("grow basis-40")
-            ui.label(text("sources.most_deleted_hint")).classes("text-xs opacity-70")
-            replace = ui.checkbox(text("sources.replace"))
+        dialog.props["aria-label"] = title
+        ui.label(title).classes("text-lg font-medium break-all").props("role=heading aria-level=2")
+        fill()
         refused = ui.label().classes("text-sm text-negative break-words w-full").props("role=alert")
         refused.set_visibility(False)
         with ui.row().classes("w-full justify-end"):
-            ui.button(text("documents.cancel"), on_click=lambda: dialog.submit(False)).props("flat no-caps")
-            ui.button(text("sources.follow"), on_click=add).props("unelevated no-caps")
-    added = bool(await dialog)
+            ui.button(page.text("documents.cancel"), on_click=lambda: dialog.submit(False)).props("flat no-caps")
+            ui.button(done, on_click=submit).props("unelevated no-caps")
+    taken = bool(await dialog)
     dialog.delete()
-    return added
+    return taken
+
+
+async def add_source(page: Page, collection: str) -> bool:
+    """Ask until one is added; False where the reader gives up."""
+    text, fields = page.text, _Fields(page.text)
+    inputs: dict[str, ui.input] = {}
+    replaces: list[ui.checkbox] = []
+
+    def fill() -> None:
+        address = inputs["address"] = ui.input(
+            text("sources.address"), placeholder="https://docs.example.org/sitemap.xml"
+        ).classes("w-full")
+        address.props("autofocus stack-label")
+        address.on_value_change(lambda: fields.kind.suit(read("address")))
+        ui.label(text("sources.address_hint")).classes("text-xs opacity-70")
+        fields.kind.draw()
+        inputs["prefix"] = ui.input(text("sources.prefix")).classes("w-full")
+        fields.draw(text)
+        replaces.append(ui.checkbox(text("sources.replace")))
+
+    def read(name: str) -> str:
+        return (inputs[name].value or "").strip()
+
+    async def add() -> None:
+        where = read("address")
+        fields.kind.suit(where)
+        asked = asdict(fields.read())
+        secrets, _ = asked.pop("secrets"), asked.pop("paused")
+        prefix = read("prefix") or sources.default_prefix(where)
+        wish = SourceWish(where, prefix, replaces=replaces[0].value, **asked)
+        await sources.add_source(await page.session.services("admin"), collection, wish, secrets)
+
+    return await _ask(text("sources.add"), text("sources.follow"), page, fill, add)
+
+
+async def edit_source(page: Page, source: ConnectedSource) -> bool:
+    """Ask how a source is read from now on, and who may read it; whether it was changed."""
+    text, fields = page.text, _Fields(page.text, source.wish)
+
+    def fill() -> None:
+        fields.kind.draw()
+        fields.kind.suit(source.wish.address)
+        fields.draw(text)
+
+    async def change() -> None:
+        await sources.change_source(await page.session.services("admin"), source.id, fields.read())
+
+    return await _ask(text("sources.edit", address=source.wish.address), text("documents.save"), page, fill, change)
 
 
 async def ask_what_stays(page: Page, source: ConnectedSource) -> bool | None:
