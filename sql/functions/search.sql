@@ -268,6 +268,52 @@ $$;
 COMMENT ON FUNCTION rag.make_searches() IS 'For the owner: makes the functions that search anew, one for each HNSW index.';
 SELECT rag.make_searches();
 
+-- The statement-by-statement way compares vectors here. Row security would ask of each row whether its document may be read; of which
+-- documents they may be is asked once instead, and they are looked up by the index of a collection's vectors, which goes by document.
+-- A list of unknown length is taken for a short one, so a generic plan reads no table whole; nor does one of a table that was never analysed.
+CREATE OR REPLACE FUNCTION rag.compare_vectors(collections uuid[], filter jsonb, model smallint, vector halfvec, wanted integer)
+RETURNS TABLE (chunk_id uuid, passage_id uuid, document_id uuid, score float8)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
+#variable_conflict use_column
+DECLARE
+  tenant bigint := current_tenant();
+  principals text := coalesce(current_setting('app.principals', true), '');
+  whole uuid[] := '{}'; chosen uuid[] := '{}'; home uuid; readable uuid[];
+BEGIN
+  IF filter IS NOT NULL THEN
+    chosen := ARRAY(SELECT f.document_id FROM filter_documents(collections, filter) AS f);
+  ELSIF principals = '*' THEN
+    whole := collections;
+  ELSE
+    FOREACH home IN ARRAY collections LOOP
+      SELECT r.readable INTO readable FROM find_readable(tenant, home, principals, 2147483647, 0, 0) AS r;
+      IF readable IS NULL THEN whole := whole || home; ELSE chosen := chosen || readable; END IF;
+    END LOOP;
+  END IF;
+  RETURN QUERY
+  SELECT b.chunk_id, coalesce(b.passage_id, (SELECT c.passage_id FROM chunks c WHERE c.tenant_id = tenant AND c.id = b.chunk_id)),
+    b.document_id, 1 - b.distance
+  FROM (
+    -- the sums keep the planner from the HNSW indexes
+    SELECT e.chunk_id, e.passage_id, e.document_id, (e.embedding <=> vector) + 0.0 AS distance
+    FROM (
+      SELECT e.* FROM unnest(whole) AS c (id) CROSS JOIN LATERAL (
+        SELECT e.chunk_id, e.passage_id, e.document_id, e.embedding FROM embeddings e
+        WHERE e.tenant_id = tenant AND e.collection_id = c.id AND e.model_id + 0 = model OFFSET 0) AS e
+      UNION ALL
+      SELECT e.* FROM unnest(collections) AS c (id) CROSS JOIN LATERAL (
+        SELECT e.chunk_id, e.passage_id, e.document_id, e.embedding FROM embeddings e
+        WHERE e.tenant_id = tenant AND e.collection_id = c.id AND e.document_id = ANY (chosen) AND e.model_id + 0 = model OFFSET 0) AS e
+    ) AS e
+    ORDER BY 4, 1 LIMIT wanted
+  ) AS b
+  ORDER BY b.distance, b.chunk_id;
+END
+$$;
+COMMENT ON FUNCTION rag.compare_vectors IS
+  'The chunks nearest to a vector, of all that the caller may read in collections and a metadata filter (null: none) leaves.';
+
 -- Passages whole, outside a transaction, as long as the collection has this epoch: what the graph adds to a search.
 CREATE OR REPLACE FUNCTION rag.passages_at(tenant bigint, collection uuid, epoch bigint, ids uuid[], matched uuid[])
 RETURNS TABLE (

@@ -4,10 +4,6 @@
 SELECT collection_id, model_id, state = 'ready' AS ready FROM rag.vector_indexes
 WHERE tenant_id = $1 AND collection_id = ANY ($2::uuid[]) AND exclusive
 
--- name: withholds
--- Whether chunks of these collections are withheld from the caller.
-SELECT coalesce(bool_or(h.chunks > 0), false) FROM unnest($1::uuid[]) AS c (id) CROSS JOIN LATERAL rag.count_hidden(c.id) AS h
-
 -- name: plan
 SELECT tenant_id, collection_id, model_id, dimensions, chunk_count, wanted, ready
 FROM rag.plan_vector_indexes($1, $2)

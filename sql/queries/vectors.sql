@@ -1,6 +1,6 @@
 -- Embedding models and the vector leg, in three regimes (docs/adr/0012). {model} and {dimensions} are integers put in by
 -- the store: an index on embedding::halfvec(d) WHERE model_id = m is only used where both stand as literals. {filter} is
--- empty or the statement `filter`. All searches take tenant, collections, vector, number of chunks, and the filter if any.
+-- empty or the statement `filter`. Searches by an index take tenant, collections, vector, number of chunks, and the filter if any.
 
 -- name: model
 SELECT id, name, dimensions FROM rag.embedding_models WHERE name = $1
@@ -47,29 +47,7 @@ SELECT c.id, rag.count_filtered(c.id, $2::jsonb, $3) AS chunks FROM unnest($1::u
 AND (SELECT d.metadata @> $5::jsonb FROM rag.documents d WHERE d.tenant_id = $1 AND d.id = e.document_id)
 
 -- name: search_exact
--- The sums keep the planner from the HNSW index, which would return fewer rows than there are, and leave it the index on
--- collections only, also where the table was never analysed.
-SELECT best.chunk_id, c.passage_id, c.document_id, 1 - best.distance AS score
-FROM (
-  SELECT e.chunk_id, (e.embedding <=> $3::halfvec) + 0.0 AS distance
-  FROM rag.embeddings e
-  WHERE e.tenant_id = $1 AND e.collection_id = ANY ($2::uuid[]) AND e.model_id + 0 = {model}
-  ORDER BY 2, 1 LIMIT $4
-) AS best
-JOIN rag.chunks c ON c.tenant_id = $1 AND c.id = best.chunk_id
-ORDER BY best.distance, best.chunk_id
-
--- name: search_exact_filtered
--- By way of the documents that match: reads their vectors only, not the collection's.
-SELECT best.chunk_id, best.passage_id, best.document_id, 1 - best.distance AS score
-FROM (
-  SELECT c.id AS chunk_id, c.passage_id, c.document_id, (e.embedding <=> $3::halfvec) + 0.0 AS distance
-  FROM rag.filter_documents($2::uuid[], $5::jsonb) AS f
-  JOIN rag.chunks c ON c.tenant_id = $1 AND c.document_id = f.document_id
-  JOIN rag.embeddings e ON e.tenant_id = $1 AND e.chunk_id = c.id AND e.model_id = {model}
-  ORDER BY 4, 1 LIMIT $4
-) AS best
-ORDER BY best.distance, best.chunk_id
+SELECT chunk_id, passage_id, document_id, score FROM rag.compare_vectors($1, $4, {model}::smallint, $2, $3)
 
 -- name: search_shared
 -- An index yields nearly, not quite, in order: by the sum at the end the planner sorts, and does not take its order for granted.

@@ -144,6 +144,16 @@ def test_vectors_too_long_for_hnsw_are_scanned() -> None:
     assert [part.regime for part in choose_regimes([ServedCollection(IDS[0], 9999, WIDE)], {}, SMALL)] == ["exact"]
 
 
+async def test_of_which_little_may_be_read_is_compared_from_where_the_statement_does(owner: Any) -> None:
+    """The line of rag.most_compared, by which a search of one collection goes; where all may be read there is none."""
+    for everything, wanted in ((8000, 60), (50_000, 100), (1000, 200)):
+        most = await owner.fetchval("SELECT rag.most_compared($1, $2)", everything, wanted)
+        for readable, regime in ((most, "exact"), (most + 1, "shared"), (everything, "shared")):
+            item = ServedCollection(IDS[0], readable, TINY, everything - readable)
+            assert [part.regime for part in choose_regimes([item], {}, SMALL, compared=wanted)] == [regime]
+            assert [part.regime for part in choose_regimes([item], {}, SMALL)] == ["shared"], "under filters"
+
+
 def test_empty_collections_are_not_searched() -> None:
     assert choose_regimes([ServedCollection(IDS[0], 0, TINY)], {}, SMALL) == []
 

@@ -50,7 +50,7 @@ async def retrieve(context: SearchContext, *, isolated: bool) -> Executed:
         served, blocked = await _served_collections(connection, context, named)
         if blocked.retry:
             return blocked
-        scope = [CollectionState(item.id, item.name, item.epoch, item.passage_count) for item in named]
+        scope = [CollectionState(item.id, item.name, item.epoch, item.passage_count) for item, _ in named]
         executed = await _run_text(connection, context, scope, served, isolated=isolated)
         if "graph" in context.legs and not executed.retry:
             executed = await _run_graph(connection, context, executed, isolated=isolated)
@@ -68,21 +68,22 @@ def unknown_collections(names: Iterable[str]) -> NotFoundError:
     return NotFoundError(f"no collection named {listed}; create it by adding documents, or see GET /collections")
 
 
-async def _named_collections(connection: Any, context: SearchContext) -> list[Collection]:
+async def _named_collections(connection: Any, context: SearchContext) -> list[tuple[Collection, int]]:
     names = context.request.collections
-    found = await collections.by_names(connection, context.principal, names)
-    if missing := set(names) - {collection.name for collection in found}:
+    found = await collections.to_search(connection, context.principal, names)
+    if missing := set(names) - {collection.name for collection, _ in found}:
         raise unknown_collections(missing)
     return found
 
 
 async def _served_collections(
-    connection: Any, context: SearchContext, named: Sequence[Collection]
+    connection: Any, context: SearchContext, named: Sequence[tuple[Collection, int]]
 ) -> tuple[Sequence[ServedCollection], Executed]:
     """What the vector retriever searches; nothing where it does not run, and then why it cannot, if that is the reason."""
     if "vector" not in context.legs:
         return (), Executed()
-    serving = await _serving_models(connection, context, named)
+    searched = [item for item, _ in named]
+    serving = await _serving_models(connection, context, searched)
     if not serving:
         return (), Executed(failed={"vector": f"there is no embedding model {context.request.model}; see GET /models"})
     if missing := context.vectors.missing(serving.values()):
@@ -90,8 +91,8 @@ async def _served_collections(
     for model in serving.values():
         if model.id in context.vectors.problems:
             return (), Executed(failed={"vector": context.vectors.problems[model.id]})
-    counts = await _visible_chunks(connection, context, named)
-    return [ServedCollection(item.id, counts[item.id], serving[item.id]) for item in named], Executed()
+    counts = await _visible_chunks(connection, context, searched)
+    return [ServedCollection(item.id, counts[item.id], serving[item.id], chunks) for item, chunks in named], Executed()
 
 
 async def _serving_models(

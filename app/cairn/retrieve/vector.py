@@ -2,15 +2,17 @@
 
 Small sets are scanned exactly, and so are collections whose vectors are being moved from index to index. A large collection
 with an HNSW index of its own is searched there; the others share the index of their model. Where an index yields fewer rows
-than there are to be had, the exact scan takes over: always min(top_k, visible) passages.
+than there are to be had, the exact scan takes over: always min(top_k, visible) passages. Of a collection of which the caller may
+read little, that is compared, and no index asked.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from cairn.domain.passage import Hit, LegResult
@@ -24,11 +26,12 @@ from cairn.store.vectors import MAX_INDEXED_DIMENSIONS, EmbeddingModel, Neighbou
 class ServedCollection:
     """A collection as this retriever sees it: the model whose vectors are compared, and its chunks after filters and
     conditions. Under filters `chunks` is exact up to vector.exactBelow, above that a number of which there are at least so
-    many."""
+    many. `withheld`: chunks besides, which the caller may not read."""
 
     id: UUID
     chunks: int
     model: EmbeddingModel
+    withheld: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,13 @@ def choose_regimes(
     settings: VectorSettings,
     *,
     restricted: bool = False,
+    compared: int = 0,
 ) -> list[RegimeGroup]:
     """The regime of each collection. `places`: (collection, model) pairs whose vectors are not, or not all, in the shared index,
     with whether their own index can be used. Pure.
 
-    `restricted`: by conditions, which no index knows, so that all are scanned.
+    `restricted`: by conditions, which no index knows, so that all are scanned. `compared`: of so many chunks that are wanted
+    first, so that all that may be read of a collection is compared where that is quicker; 0: there are filters.
     """
     parts: list[RegimeGroup] = []
     groups: tuple[tuple[Regime, list[ServedCollection]], ...]
@@ -74,9 +79,10 @@ def choose_regimes(
         scanned: list[ServedCollection] = members
         shared: list[ServedCollection] = []
         if not restricted and _size(members) > settings.exact_below:
-            own = [m for m in members if places.get((m.id, model.id)) and m.chunks > settings.exact_below]
+            many = [m for m in members if not _may_read_few(m, compared)]
+            own = [m for m in many if places.get((m.id, model.id)) and m.chunks > settings.exact_below]
             parts += [RegimeGroup("dedicated", model, (m.id,), m.chunks) for m in own]
-            shared = [m for m in members if (m.id, model.id) not in places]
+            shared = [m for m in many if (m.id, model.id) not in places]
             if _size(shared) <= settings.exact_below or model.dimensions > MAX_INDEXED_DIMENSIONS:
                 shared = []
             scanned = [m for m in members if m not in own and m not in shared]
@@ -85,6 +91,16 @@ def choose_regimes(
             if group:
                 parts.append(RegimeGroup(regime, model, tuple(m.id for m in group), _size(group)))
     return parts
+
+
+def _may_read_few(item: ServedCollection, wanted: int) -> bool:
+    """As rag.most_compared has it."""
+    everything = item.chunks + item.withheld
+    return bool(item.withheld) and item.chunks <= round(math.sqrt(COMPARED_FOR_ONE * wanted * everything))
+
+
+COMPARED_FOR_ONE: Final = 15  # bound: tests/db/test_vector_regimes.py
+"""Rows that are compared in the time in which an index, of which most is dropped, yields one for each that it holds."""
 
 
 def _size(collections: Iterable[ServedCollection]) -> int:
@@ -101,19 +117,17 @@ async def search(connection: Any, context: SearchContext, served: Sequence[Serve
     settings, restricted = context.settings.vector, context.conditions is not None
     scanned = restricted or _size(served) <= settings.exact_below
     places = {} if scanned else await vector_indexes.places(connection, context.principal, [item.id for item in served])
-    groups = choose_regimes(served, places, settings, restricted=restricted)
+    compared = 0 if context.request.filters else first_chunks(wanted, settings)
+    groups = choose_regimes(served, places, settings, restricted=restricted, compared=compared)
     found = [await _search_group(connection, context, group, wanted) for group in groups]
-    if any(group.regime != "exact" for group in groups) and await vector_indexes.withholds(
-        connection, context.principal, [item.id for item in served]
-    ):
-        found = [_without_ways(part) for part in found]
+    is_secret = not scanned and any(item.withheld for item in served)
     return LegResult(
         "vector",
         _merge(groups, found),
         confidence=max((max(0.0, min(1.0, part.rows[0]["score"])) for part in found if part.rows), default=0.0),
-        exact=all(part.exact for part in found),
+        exact=not is_secret and all(part.exact for part in found),
         complete=all(part.complete for part in found),
-        how={"parts": [part.how for part in found]},
+        how={"parts": _without_ways(groups) if is_secret else [part.how for part in found]},
     )
 
 
@@ -147,12 +161,20 @@ async def _search_group(connection: Any, context: SearchContext, part: RegimeGro
     return _GroupResult(rows, regime == "exact", len(rows) < ask.limit, how)
 
 
-def _without_ways(part: _GroupResult) -> _GroupResult:
-    """As it is told where chunks are withheld: which way is gone, and whether the index yielded enough, goes by all there are."""
-    if part.how["regime"] == "exact":
-        return part
-    how = {**part.how, "regime": "readable", "ef_search": None, "fell_back": False}
-    return replace(part, exact=False, how=how)
+def _without_ways(groups: Sequence[RegimeGroup]) -> list[dict[str, Any]]:
+    """As it is told where chunks are withheld: which way is gone, and whether an index yielded enough, goes by all there are."""
+    models = {group.model.id: group.model.name for group in groups}
+    return [
+        {
+            "regime": "readable",
+            "model": name,
+            "collections": sum(len(group.collections) for group in groups if group.model.id == key),
+            "visible_chunks": sum(group.visible for group in groups if group.model.id == key),
+            "ef_search": None,
+            "fell_back": False,
+        }
+        for key, name in models.items()
+    ]
 
 
 def _merge(parts: Sequence[RegimeGroup], found: Sequence[_GroupResult]) -> tuple[Hit, ...]:

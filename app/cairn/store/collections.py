@@ -44,6 +44,13 @@ async def by_names(connection: Any, principal: Principal, names: tuple[str, ...]
     return [_collection(row) for row in await connection.fetch(SQL["by_names"], principal.tenant_id, list(names))]
 
 
+async def to_search(connection: Any, principal: Principal, names: tuple[str, ...]) -> list[tuple[Collection, int]]:
+    """The same, each with how many of its chunks the caller may not read. No reply tells that number."""
+    rows = [dict(row) for row in await connection.fetch(SQL["to_search"], principal.tenant_id, list(names))]
+    withheld = [row.pop("withheld") for row in rows]
+    return [(_collection(row), chunks) for row, chunks in zip(rows, withheld, strict=True)]
+
+
 async def page(connection: Any, principal: Principal, *, after: str, limit: int) -> list[Collection]:
     """Collections with a name greater than `after`, in order of name."""
     return [_collection(row) for row in await connection.fetch(SQL["page"], principal.tenant_id, after, limit)]

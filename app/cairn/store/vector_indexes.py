@@ -21,11 +21,6 @@ async def places(connection: Any, principal: Principal, collections: Sequence[UU
     return {(row["collection_id"], row["model_id"]): row["ready"] for row in rows}
 
 
-async def withholds(connection: Any, principal: Principal, collections: Sequence[UUID]) -> bool:
-    """Whether chunks of these collections are withheld from who asks."""
-    return principal.principals != "*" and bool(await connection.fetchval(SQL["withholds"], list(collections)))
-
-
 async def plan(connection: Any, settings: VectorSettings) -> list[PlannedIndex]:
     """What should be, over all tenants: unwanted ones first, then the largest."""
     rows = await connection.fetch(SQL["plan"], settings.dedicated_above, settings.max_dedicated_indexes)

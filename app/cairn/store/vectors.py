@@ -126,7 +126,7 @@ async def configure(connection: Any, limit: int, chunks: int, settings: VectorSe
 async def find_nearest(connection: Any, principal: Principal, regime: Regime, query: Neighbours) -> Sequence[Any]:
     """Rows (chunk_id, passage_id, document_id, score), nearest first. HNSW regimes need `configure` before; conditions are
     for the exact one only."""
-    name, restriction = _statement(regime, query)
+    name, arguments = _statement(regime, principal, query)
     statement = SQL[name].format(
         model=query.model.id,
         dimensions=query.model.dimensions,
@@ -134,21 +134,23 @@ async def find_nearest(connection: Any, principal: Principal, regime: Regime, qu
         collection=query.collections[0],
         filter=SQL["filter"] if query.filters else "",
     )
-    arguments = [principal.tenant_id, list(query.collections), query.vector, query.limit]
-    rows: Sequence[Any] = await connection.fetch(statement, *arguments, *restriction)
+    rows: Sequence[Any] = await connection.fetch(statement, *arguments)
     return rows
 
 
-def _statement(regime: Regime, query: Neighbours) -> tuple[str, list[Any]]:
-    """Name of the statement, and its arguments after the fourth."""
+def _statement(regime: Regime, principal: Principal, query: Neighbours) -> tuple[str, list[Any]]:
+    """Name of the statement, and its arguments."""
+    nearest = [list(query.collections), query.vector, query.limit]
     if query.conditions is not None:
         if regime != "exact":
             raise ValueError("no index knows the conditions of a query")
         scope = query.conditions.as_json(filtered=bool(query.filters))
-        return "search_exact_chosen" if scope["inclusive"] else "search_exact_scoped", [scope, query.filters]
-    if query.filters:
-        return "search_exact_filtered" if regime == "exact" else f"search_{regime}", [query.filters]
-    return f"search_{regime}", []
+        return "search_exact_chosen" if scope["inclusive"] else "search_exact_scoped", [
+            principal.tenant_id, *nearest, scope, query.filters,
+        ]  # fmt: skip
+    if regime == "exact":
+        return "search_exact", [*nearest, query.filters]
+    return f"search_{regime}", [principal.tenant_id, *nearest, *([query.filters] if query.filters else [])]
 
 
 async def sample(

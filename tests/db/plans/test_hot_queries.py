@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from hashlib import md5
+from itertools import product
 from typing import Any
 from uuid import UUID
 
@@ -216,11 +217,10 @@ async def test_lexical_search_of_a_small_collection_reads_only_its_rows(either: 
 
 
 async def test_exact_vector_search_reads_one_collection(either: Any) -> None:
-    statement = VECTORS["search_exact"].format(model=1, dimensions=8)
-    nodes = await plan(either, statement, tenant(), [await collection(either, "c2")], QUERY, 10)
-    assert "embeddings_collection_idx" in indexes(nodes)
-    assert not scans(nodes) & {"embeddings", "chunks"}
-    assert max(node["Actual Rows"] for node in nodes) <= SMALL
+    statement, found = VECTORS["search_exact"].format(model=1), await collection(either, "c2")
+    sequential, before = await touched(either, "embeddings")
+    assert len(await either.fetch(statement, [found], QUERY, 10, None)) == 10
+    assert await touched(either, "embeddings") == (sequential, before + SMALL)
 
 
 async def test_vector_search_of_a_large_collection_uses_hnsw(connection: Any) -> None:
@@ -311,15 +311,19 @@ READERS = {"half": 2, "tenth": 10, "hundredth": 100}
 
 def may_read(group: str) -> set[UUID]:
     """Of the documents of c1."""
-    numbers = range(SMALL + 1, PASSAGES + 1)
-    if group == "one":
-        chosen = {1000} & set(numbers)
-    elif group == "others":
-        chosen = set(numbers) - {1000}
-    else:
-        every = {"all": 1, "nobody": PASSAGES + 1, **READERS}[group]
-        chosen = {number for number in numbers if number % every == 0}
-    return {UUID(md5(f"d{number}".encode()).hexdigest()) for number in chosen}
+    return {named(number) for number in range(SMALL + 1, PASSAGES + 1) if is_readable(group, number)}
+
+
+def is_readable(group: str, number: int) -> bool:
+    if group in ("one", "others"):
+        return (number == 1000) == (group == "one")
+    every = {"all": 1, "nobody": PASSAGES + 1, **READERS}[group]
+    return number % every == 0
+
+
+def named(number: int) -> UUID:
+    """The document of that number."""
+    return UUID(md5(f"d{number}".encode()).hexdigest())
 
 
 async def set_counts(connection: Any) -> None:
@@ -397,6 +401,30 @@ async def test_words_are_looked_for_in_readable_passages_that_hold_one(undone: A
             tenant(), found, words, list(may),
         )  # fmt: skip
         assert [row["passage_id"] for row in rows] == [row["passage_id"] for row in exact], words
+
+
+async def test_what_is_compared_is_what_may_be_read_and_a_filter_leaves(undone: Any) -> None:
+    """One row of a vector for each, of one collection and of two, and some of documents for each that may be read."""
+    await undone.execute(RESTRICT)
+    statement = VECTORS["search_exact"].format(model=1)
+    both = [await collection(undone, name) for name in ("c1", "c2")]
+    for group, filters in product(("tenth", "hundredth", "one", "nobody"), (None, {"rare": True}, {"year": 1950})):
+        await undone.execute("SELECT set_config('app.principals', $1, true)", f"{{person:ada,group:{group}}}")
+        for searched, first in ((both[:1], SMALL + 1), (both, 1)):
+            numbers = [n for n in range(first, PASSAGES + 1) if is_readable(group, n)]
+            kept = [n for n in numbers if not filters or (n % 1000 == 7 if "rare" in filters else n % 100 == 50)]
+            before = {table: await touched(undone, table) for table in ("embeddings", "documents", "chunks")}
+            rows = await undone.fetch(statement, searched, QUERY, 40, filters and json.dumps(filters))
+            read = {}
+            for table, (sequential, fetched) in before.items():
+                now = await touched(undone, table)
+                assert now[0] == sequential, table
+                read[table] = now[1] - fetched
+            assert len(rows) == min(40, len(kept))
+            assert {row["document_id"] for row in rows} <= {named(n) for n in kept}
+            assert (read["embeddings"], read["chunks"]) == (len(kept), 0)
+            if not filters:
+                assert read["documents"] <= len(numbers) + 50
 
 
 async def test_more_lists_than_are_told_apart_withhold_as_few_do(undone: Any) -> None:
