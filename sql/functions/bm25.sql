@@ -427,7 +427,8 @@ END
 $$;
 COMMENT ON FUNCTION rag.lexical_search IS 'BM25 search of one collection of the current tenant; see sql/functions/bm25.sql.';
 
--- Documents of the current tenant that match a metadata filter, with their number of chunks.
+-- Documents of the current tenant that match a metadata filter, with their number of chunks. Of those it is asked whether the caller may
+-- read them: a filter mostly leaves fewer than are withheld.
 CREATE OR REPLACE FUNCTION rag.filter_documents(collections uuid[], filter jsonb)
 RETURNS TABLE (document_id uuid, chunk_count integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
@@ -435,12 +436,12 @@ AS $$
 #variable_conflict use_column
 DECLARE
   tenant bigint := current_tenant();
-  hidden uuid[] := hidden_documents(tenant, collections, current_setting('app.principals', true));
+  readers text[] := own_principals(); everything boolean := coalesce(current_setting('app.principals', true) = '*', false);
 BEGIN
   RETURN QUERY
   SELECT d.id, d.chunk_count FROM documents d
   WHERE d.tenant_id = tenant AND d.collection_id = ANY (collections) AND d.metadata @> filter
-    AND (hidden IS NULL OR d.id NOT IN (SELECT unnest(hidden)));
+    AND (everything OR d.access IS NULL OR d.access && readers);
 END
 $$;
 
@@ -456,12 +457,12 @@ AS $$
 DECLARE
   tenant bigint := current_tenant();
   total integer := 0; chunks integer;
-  hidden uuid[] := hidden_documents(tenant, ARRAY[collection], current_setting('app.principals', true));
+  readers text[] := own_principals(); everything boolean := coalesce(current_setting('app.principals', true) = '*', false);
 BEGIN
   FOR chunks IN
     SELECT d.chunk_count FROM documents d
     WHERE d.tenant_id = tenant AND d.collection_id = collection AND d.metadata @> filter
-      AND (hidden IS NULL OR d.id NOT IN (SELECT unnest(hidden)))
+      AND (everything OR d.access IS NULL OR d.access && readers)
   LOOP
     total := total + chunks;
     EXIT WHEN total > enough;

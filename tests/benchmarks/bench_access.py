@@ -29,6 +29,7 @@ from cairn.service.keys import create_key
 from cairn.service.search import run_search
 from cairn.wiring import Services
 from tests.benchmarks.conftest import Serving
+from tests.benchmarks.corpus import Corpus
 from tests.benchmarks.http_load import Connection
 from tests.benchmarks.loading import bulk_load, opened, settled, with_ready_vectors
 from tests.benchmarks.real_corpus import corpus_of
@@ -38,7 +39,8 @@ SHARES = {"all": 1, "half": 2, "a tenth": 10, "a hundredth": 100, "a thousandth"
 """Group, and of how many documents it may read one, the first always."""
 NAMES = ("all", "all but one", *list(SHARES)[1:])
 RESTRICT = """
-UPDATE rag.documents d SET access = ARRAY(
+UPDATE rag.documents d SET metadata = jsonb_build_object('tenth', n.place / 7 % 10, 'hundredth', n.place / 7 % 100),
+  access = ARRAY(
   SELECT 'group:' || s.name FROM unnest($1::text[], $2::integer[]) AS s (name, nth) WHERE n.place % s.nth = 1 % s.nth
 ) || CASE WHEN n.place <> 2 THEN '{group:all but one}'::text[] ELSE '{}' END
 FROM (SELECT id, row_number() OVER (ORDER BY id) AS place FROM rag.documents) AS n WHERE n.id = d.id
@@ -75,6 +77,30 @@ async def test_access(dsn: str, scheduled: Any, size: int) -> None:
         recalls = {name: await _recall(callers[name], [one.vector for one in corpus.queries[:100]]) for name in NAMES}
     print(f"\n{size} chunks, p50 {before['nobody named'].p50:.2f} ms before anything was restricted")
     _report(f"access_{size}", after, recalls)
+
+
+@pytest.mark.parametrize("size", sizes())
+@pytest.mark.parametrize("what", ["a filter of a tenth", "a filter of a hundredth", "two collections"])
+async def test_beside(dsn: str, scheduled: Any, what: str, size: int) -> None:
+    """The same under filters, and over two collections, which go statement by statement."""
+    corpus, other = corpus_of(size), Corpus(max(100, size // 5), seed=11)
+    filters = {"a filter of a tenth": {"tenth": 3}, "a filter of a hundredth": {"hundredth": 3}}.get(what)
+    collections = ("bench",) if filters else ("bench", "other")
+    async with opened(dsn) as services:
+        await bulk_load(services, "bench", list(corpus.documents()))
+        await bulk_load(services, "other", list(other.documents()))
+        await settled(services)
+        services = with_ready_vectors(services, corpus.queries)
+        await _restrict(services)
+        callers = {"operator": services, **{name: member(services, name) for name in NAMES}}
+
+        async def ask(caller: Services, number: int) -> None:
+            text = corpus.queries[number % len(corpus.queries)].text
+            found = await run_search(caller, SearchRequest(text, collections, filters=filters, cache=False))
+            assert not found.legs_failed
+
+        after = await take_turns({name: partial(ask, one) for name, one in callers.items()}, 60, scheduled)
+    _report(f"access_{what.replace(' ', '_')}_{size}", after, {})
 
 
 @pytest.mark.parametrize("size", sizes())
