@@ -428,10 +428,11 @@ $$;
 COMMENT ON FUNCTION rag.lexical_search IS 'BM25 search of one collection of the current tenant; see sql/functions/bm25.sql.';
 
 -- Documents of the current tenant that match a metadata filter, with their number of chunks. Of those it is asked whether the caller may
--- read them: a filter mostly leaves fewer than are withheld.
+-- read them: a filter mostly leaves fewer than are withheld. Planned for the filter at hand, as count_filtered is.
 CREATE OR REPLACE FUNCTION rag.filter_documents(collections uuid[], filter jsonb)
 RETURNS TABLE (document_id uuid, chunk_count integer)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = pg_catalog, rag, public, pg_temp
+SET plan_cache_mode = force_custom_plan SET enable_seqscan = off
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -279,16 +279,20 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off AS $$
 DECLARE
   tenant bigint := current_tenant();
   principals text := coalesce(current_setting('app.principals', true), '');
-  whole uuid[] := '{}'; chosen uuid[] := '{}'; home uuid; readable uuid[];
+  whole uuid[] := '{}'; chosen uuid[] := '{}'; homes uuid[] := '{}'; home uuid; readable uuid[];
 BEGIN
   IF filter IS NOT NULL THEN
-    chosen := ARRAY(SELECT f.document_id FROM filter_documents(collections, filter) AS f);
+    SELECT coalesce(array_agg(d.id), '{}'), coalesce(array_agg(d.collection_id), '{}') INTO chosen, homes
+    FROM filter_documents(collections, filter) AS f CROSS JOIN LATERAL (
+      SELECT d.id, d.collection_id FROM documents d WHERE d.tenant_id = tenant AND d.id = f.document_id LIMIT 1) AS d;
   ELSIF principals = '*' THEN
     whole := collections;
   ELSE
     FOREACH home IN ARRAY collections LOOP
       SELECT r.readable INTO readable FROM find_readable(tenant, home, principals, 2147483647, 0, 0) AS r;
-      IF readable IS NULL THEN whole := whole || home; ELSE chosen := chosen || readable; END IF;
+      IF readable IS NULL THEN whole := whole || home; CONTINUE; END IF;
+      chosen := chosen || readable;
+      homes := homes || array_fill(home, ARRAY[cardinality(readable)]);
     END LOOP;
   END IF;
   RETURN QUERY
@@ -302,9 +306,9 @@ BEGIN
         SELECT e.chunk_id, e.passage_id, e.document_id, e.embedding FROM embeddings e
         WHERE e.tenant_id = tenant AND e.collection_id = c.id AND e.model_id + 0 = model OFFSET 0) AS e
       UNION ALL
-      SELECT e.* FROM unnest(collections) AS c (id) CROSS JOIN LATERAL (
+      SELECT e.* FROM unnest(chosen, homes) AS d (id, home) CROSS JOIN LATERAL (
         SELECT e.chunk_id, e.passage_id, e.document_id, e.embedding FROM embeddings e
-        WHERE e.tenant_id = tenant AND e.collection_id = c.id AND e.document_id = ANY (chosen) AND e.model_id + 0 = model OFFSET 0) AS e
+        WHERE e.tenant_id = tenant AND e.collection_id = d.home AND e.document_id = d.id AND e.model_id + 0 = model OFFSET 0) AS e
     ) AS e
     ORDER BY 4, 1 LIMIT wanted
   ) AS b

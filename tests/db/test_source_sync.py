@@ -21,7 +21,7 @@ from cairn.domain.connected_source import ConnectedSource, SourceWish
 from cairn.domain.job import Job
 from cairn.domain.principal import Caller, Principal
 from cairn.errors import ConflictError, ForbiddenError, InputError, NotFoundError
-from cairn.interfaces.cli.sources import _state
+from cairn.interfaces.cli.sources import say_state
 from cairn.jobs.sources import SYNC_SOURCE
 from cairn.service import sources
 from cairn.service.access import list_access_rules, remove_folder_access, set_folder_access
@@ -240,7 +240,7 @@ async def test_a_file_that_cannot_be_read_is_told_of_and_tried_again_when_it_cha
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7\nnothing of a PDF follows")
     source = await follow(services, folder)
     assert (source.counts or {})["failed"] == source.failed == 1
-    assert _state(source).endswith(", 1 not indexed")
+    assert say_state(source).endswith(", 1 not indexed")
     [failed] = await sources.list_failed_files(services, source.id)
     assert (failed.path, failed.external_id) == ("broken.pdf", "papers/broken.pdf")
     assert failed.error

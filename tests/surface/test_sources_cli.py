@@ -44,6 +44,13 @@ def test_a_folder_is_followed_and_what_went_wrong_is_told_and_in_the_exit_code(c
     [listed] = cairn("sources", "list", "--json").json
     assert (listed["id"], listed["address"], listed["files"]) == (source, str(folder), 1)
 
+    for nobody in ("", " ", "hr=", "="):  # a variable of a script that is not set
+        refused = cairn("sources", "change", source, "--reader", nobody)
+        assert (refused.code, "names nobody" in refused.err) == (2, True), refused
+    assert cairn("sources", "change", source, "--reader", "person:YWRh=", "--rate", "0").code == 0
+    shown = cairn("sources", "show", source, "--json").json
+    assert (shown["access"], shown["requests_per_second"]) == ({"": ["person:YWRh="]}, None)
+
     both = cairn("sources", "remove", source, "--keep-documents", "--delete-documents")
     assert (both.code, "say one of them" in both.err) == (2, True), both
     removed = cairn("sources", "remove", source, "--keep-documents")

@@ -73,20 +73,33 @@ def check_groups(groups: Collection[str]) -> tuple[str, ...]:
 
 
 def parse_readers(lines: Iterable[str]) -> dict[str, list[str]]:
-    """Access lists by folder, as people write them: WHO, or FOLDER=WHO for a folder; "" is all of it. Empty lines say nothing."""
+    """Access lists by folder, as people write them: WHO, or FOLDER=WHO for a folder; "" is all of it, which "=WHO" says, too.
+    With nobody behind the sign ("hr=") everybody reads that folder, whoever reads what is above it. Empty lines say nothing."""
     found: dict[str, list[str]] = {}
     for line in filter(None, map(str.strip, lines)):
-        equals = max(line.rfind(f"={kind}:") for kind in KINDS)  # a subject may end in an equals sign, too
-        if equals < 0 and not any(line.startswith(f"{kind}:") for kind in KINDS):
-            equals = line.rfind("=")
-        folder = line[:equals].strip() if equals > 0 else ""
-        found.setdefault(folder, []).append(line[equals + 1 :].strip())
+        folder, who = _cut_reader(line)
+        names = found.setdefault(folder, [])
+        if who:
+            names.append(who)
     return found
 
 
+def _cut_reader(line: str) -> tuple[str, str]:
+    """Folder and name. Subjects of tokens have equals signs, too, at their end and between the parts of a name."""
+    if line.startswith(tuple(f"{kind}:" for kind in KINDS)):
+        return "", line
+    named = [at for kind in KINDS if (at := line.find(f"={kind}:")) >= 0]
+    at = min(named) if named else line.rfind("=")
+    return (line[:at].strip(), line[at + 1 :].strip()) if at >= 0 else ("", line)
+
+
 def write_readers(access: Mapping[str, Sequence[str]]) -> list[str]:
-    """The lines that parse_readers reads."""
-    return [f"{folder}={who}" if folder else who for folder, names in access.items() for who in names]
+    """The lines that parse_readers reads, by folder."""
+    return [
+        f"{folder}={who}" if folder or not who else who
+        for folder, names in sorted(access.items())
+        for who in names or ("",)
+    ]
 
 
 def _bounded(names: Collection[str]) -> tuple[str, ...]:

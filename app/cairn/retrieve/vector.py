@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 from uuid import UUID
@@ -45,11 +46,14 @@ class RegimeGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class _GroupResult:
+class _Nearest:
+    """What was found of the collections of one model: rows, nearest first, and of each of its groups how."""
+
+    model: EmbeddingModel
     rows: Sequence[Any]
     exact: bool
     complete: bool
-    how: dict[str, Any]
+    how: Sequence[dict[str, Any]]
 
 
 def first_chunks(wanted: int, settings: VectorSettings) -> int:
@@ -119,79 +123,95 @@ async def search(connection: Any, context: SearchContext, served: Sequence[Serve
     places = {} if scanned else await vector_indexes.places(connection, context.principal, [item.id for item in served])
     compared = 0 if context.request.filters else first_chunks(wanted, settings)
     groups = choose_regimes(served, places, settings, restricted=restricted, compared=compared)
-    found = [await _search_group(connection, context, group, wanted) for group in groups]
+    found = [
+        await _search_model(connection, context, list(of_model), wanted)
+        for _, of_model in groupby(sorted(groups, key=_model_of), _model_of)
+    ]
     is_secret = not scanned and any(item.withheld for item in served)
     return LegResult(
         "vector",
-        _merge(groups, found),
+        _merge(found),
         confidence=max((max(0.0, min(1.0, part.rows[0]["score"])) for part in found if part.rows), default=0.0),
         exact=not is_secret and all(part.exact for part in found),
         complete=all(part.complete for part in found),
-        how={"parts": _without_ways(groups) if is_secret else [part.how for part in found]},
+        how={
+            "parts": [_without_ways(part) for part in found]
+            if is_secret
+            else [how for part in found for how in part.how]
+        },
     )
 
 
-async def _search_group(connection: Any, context: SearchContext, part: RegimeGroup, wanted: int) -> _GroupResult:
-    """By the index, and by the exact scan where that yields fewer rows than there are to be had; deeper, where many chunks
-    lie in few passages."""
+def _model_of(group: RegimeGroup) -> int:
+    return group.model.id
+
+
+async def _search_model(connection: Any, context: SearchContext, groups: list[RegimeGroup], wanted: int) -> _Nearest:
+    """The nearest of all groups, as many as one statement would give: how the collections are grouped goes by what the caller may
+    not read, too. Deeper, where many chunks lie in few passages."""
+    regimes: list[Regime] = [group.regime for group in groups]
+    limit = first_chunks(wanted, context.settings.vector)
+    while True:
+        found = [
+            await _search_group(connection, context, group, regime, limit)
+            for group, regime in zip(groups, regimes, strict=True)
+        ]
+        regimes = [how["regime"] for _, how in found]
+        rows = [row for part, _ in found for row in part]
+        if len(groups) > 1:
+            rows = sorted(rows, key=itemgetter("score"), reverse=True)[:limit]
+        if len({row["passage_id"] for row in rows}) >= context.request.top_k or len(rows) < limit:
+            break
+        limit *= 4
+    how = [
+        {**how, "regime": group.regime, "fell_back": how["regime"] != group.regime}
+        for group, (_, how) in zip(groups, found, strict=True)
+    ]
+    return _Nearest(groups[0].model, rows, all(one == "exact" for one in regimes), len(rows) < limit, how)
+
+
+async def _search_group(
+    connection: Any, context: SearchContext, part: RegimeGroup, regime: Regime, limit: int
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """By the index, and by the exact scan where that yields fewer rows than there are to be had; with the regime that it was."""
     settings, filters, conditions = context.settings.vector, context.request.filters or None, context.conditions
     vector = context.vectors.by_model[part.model.id]
-    ask = Neighbours(part.model, part.collections, vector, first_chunks(wanted, settings), filters, conditions)
-    regime, breadth = part.regime, None
-    while True:
-        if regime != "exact":
-            breadth = await vectors.configure(connection, ask.limit, part.visible, settings)
+    ask = Neighbours(part.model, part.collections, vector, limit, filters, conditions)
+    breadth, rows = None, None
+    if regime != "exact":
+        breadth = await vectors.configure(connection, limit, part.visible, settings)
         rows = await vectors.find_nearest(connection, context.principal, regime, ask)
-        if regime != "exact" and len(rows) < (ask.limit if filters else min(ask.limit, part.visible)):
-            regime = "exact"
-            continue
-        if len({row["passage_id"] for row in rows}) >= context.request.top_k or len(rows) < ask.limit:
-            break
-        ask = replace(ask, limit=4 * ask.limit)  # many chunks of few passages: look further
+        if len(rows) < (limit if filters else min(limit, part.visible)):
+            regime, rows = "exact", None
+    if rows is None:
+        rows = await vectors.find_nearest(connection, context.principal, "exact", ask)
     how = {
-        "regime": part.regime,
+        "regime": regime,
         "model": part.model.name,
         "collections": len(part.collections),
         "visible_chunks": part.visible,
         "ef_search": breadth,
-        "fell_back": regime != part.regime,
         **({"restricted": True} if conditions is not None else {}),
         **({"at_least": True} if filters and conditions is None and part.regime != "exact" else {}),
     }
-    return _GroupResult(rows, regime == "exact", len(rows) < ask.limit, how)
+    return rows, how
 
 
-def _without_ways(groups: Sequence[RegimeGroup]) -> list[dict[str, Any]]:
+def _without_ways(found: _Nearest) -> dict[str, Any]:
     """As it is told where chunks are withheld: which way is gone, and whether an index yielded enough, goes by all there are."""
-    models = {group.model.id: group.model.name for group in groups}
-    return [
-        {
-            "regime": "readable",
-            "model": name,
-            "collections": sum(len(group.collections) for group in groups if group.model.id == key),
-            "visible_chunks": sum(group.visible for group in groups if group.model.id == key),
-            "ef_search": None,
-            "fell_back": False,
-        }
-        for key, name in models.items()
-    ]
+    counted = {name: sum(how[name] for how in found.how) for name in ("collections", "visible_chunks")}
+    at_least = {"at_least": True} if any("at_least" in how for how in found.how) else {}
+    way = {"regime": "readable", "ef_search": None, "fell_back": False}
+    return {**way, "model": found.model.name, **counted, **at_least}
 
 
-def _merge(parts: Sequence[RegimeGroup], found: Sequence[_GroupResult]) -> tuple[Hit, ...]:
+def _merge(found: Sequence[_Nearest]) -> tuple[Hit, ...]:
     """One list, nearest first. Cosines of different models are not comparable, so each counts relative to its model's
     best where there is more than one."""
-    best: dict[int, float] = {}
-    for part, result in zip(parts, found, strict=True):
-        if result.rows:
-            best[part.model.id] = max(best.get(part.model.id, 0.0), result.rows[0]["score"])
-    if len(best) <= 1:
-        best = {}
-    scored = [
-        (row["score"] / (best.get(part.model.id) or 1.0), row)
-        for part, result in zip(parts, found, strict=True)
-        for row in result.rows
-    ]
-    if len(parts) > 1:
+    answering = [part for part in found if part.rows]
+    best = {part.model.id: max(0.0, part.rows[0]["score"]) for part in answering} if len(answering) > 1 else {}
+    scored = [(row["score"] / (best.get(part.model.id) or 1.0), row) for part in answering for row in part.rows]
+    if len(answering) > 1:
         scored.sort(key=itemgetter(0), reverse=True)
     return _best_per_passage(scored)
 

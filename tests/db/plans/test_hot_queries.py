@@ -427,6 +427,32 @@ async def test_what_is_compared_is_what_may_be_read_and_a_filter_leaves(undone: 
                 assert read["documents"] <= len(numbers) + 50
 
 
+async def test_a_filter_that_most_of_others_match_reads_those_of_the_collection(undone: Any) -> None:
+    """Of a small collection in a large table, whose documents all say the same: by the collection, by the tenth search too."""
+    await undone.execute('UPDATE rag.documents SET metadata = metadata || \'{"lang": "en"}\'')
+    statement, found = VECTORS["search_exact"].format(model=1), await collection(undone, "c2")
+    for _ in range(10):
+        sequential, before = await touched(undone, "documents")
+        assert len(await undone.fetch(statement, [found], QUERY, 10, '{"lang": "en"}')) == 10
+        now, read = await touched(undone, "documents")
+        assert (now, read - before <= 3 * SMALL) == (sequential, True)
+
+
+async def test_many_collections_cost_what_their_documents_do(undone: Any) -> None:
+    """Each document is looked up in its own collection alone."""
+    await undone.execute(RESTRICT)
+    await undone.execute("SELECT set_config('app.principals', '{group:half}', true)")
+    both = [await collection(undone, name) for name in ("c1", "c2")]
+    before = await undone.fetchval(
+        "SELECT idx_scan FROM pg_stat_xact_user_tables WHERE relid = 'rag.embeddings'::regclass"
+    )
+    await undone.fetch(VECTORS["search_exact"].format(model=1), both, QUERY, 10, None)
+    now = await undone.fetchval(
+        "SELECT idx_scan FROM pg_stat_xact_user_tables WHERE relid = 'rag.embeddings'::regclass"
+    )
+    assert now - before <= PASSAGES / 2 + 1
+
+
 async def test_more_lists_than_are_told_apart_withhold_as_few_do(undone: Any) -> None:
     await undone.execute(
         "UPDATE rag.documents SET passage_count = 1, access = ARRAY['person:' || external_id] WHERE collection_id = $1"

@@ -461,6 +461,29 @@ def _change_source(api: Api, tab: Page, shoot: Shoot) -> None:
     assert changed == {"access": access, "requests_per_second": None}
     indexed = [one["access"] for one in _listed(api) if one["status"] == "indexed"]
     assert indexed == [["group:staff", "person:ada="]]
+    _change_what_somebody_else_changed(api, tab, row, after["id"])
+
+
+def _change_what_somebody_else_changed(api: Api, tab: Page, row: Locator, source_id: str) -> None:
+    """A form that was opened on an old list, or before somebody else was done, opens nothing."""
+    now = {"": ["group:staff"], "plans": [], "hr": ["group:personnel"]}
+    api.client.patch(f"/sources/{source_id}", json={"access": now}).raise_for_status()
+    row.get_by_label("Change").click()
+    form = tab.get_by_role("dialog")
+    readers = form.get_by_label("Readers, one a line")
+    expect(readers).to_have_value("group:staff\nhr=group:personnel\nplans=")
+    form.get_by_label("Pages a second at most").fill("40")
+    form.get_by_role("button", name="Save").click()
+    expect(form).to_have_count(0)
+    source = api.client.get(f"/sources/{source_id}").json()
+    assert (source["access"], source["options"]["pages_per_second"]) == (now, "40")
+    row.get_by_label("Change").click()
+    api.client.patch(f"/sources/{source_id}", json={"access": {"": ["group:board"]}}).raise_for_status()
+    readers.fill("group:staff")
+    form.get_by_role("button", name="Save").click()
+    expect(form.get_by_role("alert")).to_contain_text("Somebody has changed who may read it")
+    form.get_by_role("button", name="Cancel").click()
+    assert api.client.get(f"/sources/{source_id}").json()["access"] == {"": ["group:board"]}
 
 
 def _listed(api: Api) -> list[dict[str, Any]]:

@@ -187,9 +187,13 @@ def _change(
     from cairn.domain.access import parse_readers
     from cairn.service.sources import SourceChange
 
+    access = None if readers is None else parse_readers(readers)
+    if not all(map(str.strip, readers or ())) or not all((access or {"": ["all"]}).values()):
+        # a variable that is not set: nobody means to open a source with that
+        raise typer.BadParameter("--reader names nobody: write [FOLDER=]group:NAME, person:SUBJECT or key:ID")
     return SourceChange(
         options=None if options is None else dict(map(_pair, options)), secrets=secrets, interval_seconds=every,
-        access=None if readers is None else parse_readers(readers), most_deleted=most_deleted, requests_per_second=rate,
+        access=access, most_deleted=most_deleted, requests_per_second=rate,
     )  # fmt: skip
 
 

@@ -157,9 +157,10 @@ class FollowedSources:
             await self.changed()  # the collection may be new
 
     async def _edit(self, source: ConnectedSource) -> None:
-        if await edit_source(self.page, source):
-            await self.refresh()
-            await self.changed()  # others may read its documents
+        with shown_errors():
+            if await edit_source(self.page, source):
+                await self.refresh()
+                await self.changed()  # others may read its documents
 
     async def _sync(self, source: ConnectedSource) -> None:
         with shown_errors():

@@ -10,7 +10,7 @@ from nicegui import ui
 
 from cairn.domain.access import parse_readers, write_readers
 from cairn.domain.connected_source import ConnectedSource, SourceWish
-from cairn.errors import CairnError
+from cairn.errors import CairnError, InputError
 from cairn.interfaces.web.frame import Page
 from cairn.interfaces.web.texts import Texts
 from cairn.service import sources
@@ -101,6 +101,12 @@ class _Fields:
                 for number in (self._most, self._rate):
                     number.classes("grow basis-40")
             ui.label(text("sources.most_deleted_hint")).classes("text-xs opacity-70")
+        self._shown = self.read()
+
+    def read_changes(self) -> SourceChange:
+        """What of it is other than was shown."""
+        typed, shown = asdict(self.read()), asdict(self._shown)
+        return SourceChange(**{name: value for name, value in typed.items() if value != shown[name]})
 
     def read(self) -> SourceChange:
         """What was typed. Options for which there is no field stay; secrets that nobody typed, too."""
@@ -178,7 +184,11 @@ async def add_source(page: Page, collection: str) -> bool:
 
 async def edit_source(page: Page, source: ConnectedSource) -> bool:
     """Ask how a source is read from now on, and who may read it; whether it was changed."""
-    text, fields = page.text, _Fields(page.text, source.wish)
+    text = page.text
+    source = await sources.get_source(
+        await page.session.services("admin"), source.id
+    )  # somebody may have changed it since
+    fields = _Fields(text, source.wish)
 
     def fill() -> None:
         fields.kind.draw()
@@ -186,7 +196,11 @@ async def edit_source(page: Page, source: ConnectedSource) -> bool:
         fields.draw(text)
 
     async def change() -> None:
-        await sources.change_source(await page.session.services("admin"), source.id, fields.read())
+        services, changes = await page.session.services("admin"), fields.read_changes()
+        now = (await sources.get_source(services, source.id)).wish.access
+        if changes.access is not None and now != source.wish.access:
+            raise InputError(text("sources.meanwhile", readers="; ".join(write_readers(now)) or "–"))
+        await sources.change_source(services, source.id, changes)
 
     return await _ask(text("sources.edit", address=source.wish.address), text("documents.save"), page, fill, change)
 
