@@ -1638,7 +1638,7 @@ export interface SourceChangeIn {
     access?: Record<string, string[]> | null;
     /** Share of its files that may be gone at once; more pauses it instead of deleting. */
     most_deleted?: number | null;
-    /** Files read in a second at most, from 0.01 on; left out: no limit. */
+    /** Files read in a second at most, from 0.01 on; 0: no limit. */
     requests_per_second?: number | null;
     /** Leave it alone, or go on. */
     paused?: boolean | null;
@@ -1700,7 +1700,7 @@ export interface SourceIn {
     access?: Record<string, string[]>;
     /** Share of its files that may be gone at once; more pauses it instead of deleting. */
     most_deleted?: number;
-    /** Files read in a second at most, from 0.01 on; left out: no limit. */
+    /** Files read in a second at most, from 0.01 on; 0: no limit. */
     requests_per_second?: number | null;
     /** Take the place of documents with the same ids that came otherwise. */
     replace?: boolean;
