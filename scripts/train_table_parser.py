@@ -42,9 +42,10 @@ from cairn.query.table_view import mentions_in, view_of
 
 PACE, WARM_STEPS, LAST_PACE = 1e-3, 60, 0.02
 BATCH_TOKENS: Final = 2560
-ELSEWHERE, WITHOUT, FEWER, MOVED, UNTITLED = 0.12, 0.12, 0.4, 0.4, 0.05
+ELSEWHERE, WITHOUT, FEWER, MOVED, UNTITLED, UNCALLED = 0.12, 0.12, 0.4, 0.4, 0.05, 0.5
 """Shares of the questions that are asked of another table, of theirs without a column they need, without some that they do not
-need, with the columns in another order, without a title."""
+need, with the columns in another order, without a title, and without what their document is called (or that as a title is
+written, not as a file)."""
 HELD_OUT: Final = 10
 WIDTH, NARROW = 128, 64
 _YES: Final = frozenset(
@@ -215,6 +216,16 @@ def varied(table: Table, asked: Question, tables: Sequence[Table], rng: random.R
     return with_columns({**table, "title": ""} if rng.random() < UNTITLED else table, asked, order)
 
 
+def called_as(table: Table, rng: random.Random | None) -> str:
+    """What the document is called, as a file or as a title is written, or nothing."""
+    name = str(table.get("document") or "")
+    if rng is None:
+        return name
+    if rng.random() < UNCALLED:
+        return ""
+    return name if rng.random() < UNCALLED else name.rpartition(".")[0].replace("_", " ") or name
+
+
 class Examples:
     def __init__(self, tokens: SentencePieces) -> None:
         self._tokens = tokens
@@ -226,10 +237,11 @@ class Examples:
         self._kept.update(zip(new, self._tokens.ids(new), strict=True))
         return [self._kept[text] for text in texts]
 
-    def make(self, table: Table, asked: Question) -> Example:
+    def make(self, table: Table, asked: Question, rng: random.Random | None = None) -> Example:
+        """Without `rng` what the document is called is as it is."""
         mentions = mentions_in(asked["q"])[:MOST_MENTIONS]
         columns = [[row[at] for row in table["rows"]] for at in range(len(table["header"]))]
-        view = view_of(asked["q"], table["title"], table["header"], table["types"], columns)
+        view = view_of(asked["q"], table["title"], table["header"], table["types"], columns, called_as(table, rng))
         tokens = lay_out(asked["q"], view, mentions, self._ids, self._frames)
         return Example(tokens, view, tuple(mentions), wanted_of(table, asked, view, mentions))
 
@@ -436,7 +448,7 @@ def _batches(
 ) -> Iterator[list[Example]]:
     """Of like length, some hundred at a time shuffled."""
     for start in range(0, len(items), 512):
-        made = [examples.make(*varied(table, asked, tables, rng)) for table, asked in items[start : start + 512]]
+        made = [examples.make(*varied(table, asked, tables, rng), rng) for table, asked in items[start : start + 512]]
         found: list[list[Example]] = [[]]
         for one in sorted(made, key=lambda example: len(example.tokens.ids)):
             if found[-1] and (len(found[-1]) + 1) * len(one.tokens.ids) > BATCH_TOKENS:

@@ -14,6 +14,7 @@ from cairn.domain.computation import CellCondition, CellInterval, Computation
 from cairn.domain.table import ColumnCells, TableAddress, TableCells, TableSketch
 from cairn.query.table_parse import ParsedCondition, ParsedQuestion
 from cairn.query.table_program import MOST_TOLD, computation_of, kinds_of, names_table
+from cairn.query.table_units import number_in
 from cairn.query.table_view import mentions_in, view_of
 
 NAME, FIELD, SINCE, YIELD, LAST, PAID = range(6)
@@ -251,6 +252,18 @@ def test_the_second_is_of_rank_two_from_above_or_below() -> None:
 def test_a_number_is_taken_in_the_unit_of_the_column(question: str, bound: str | None) -> None:
     made = parsed(question, "count", ParsedCondition(YIELD, ">"))
     assert (made.bound if made else None) == (Decimal(bound) if bound else None)
+
+
+def test_a_header_may_be_a_unit_and_nothing_else() -> None:
+    """ "Went on for more than two hours", of a column "Min"."""
+    for header, question, bound in (
+        ("Min", "more than two hours", 120),
+        ("Min", "over 90 min", 90),
+        ("Mins", "over 90", 90),
+    ):
+        table = replace(TABLE, header=(*TABLE.header[:YIELD], header, *TABLE.header[YIELD + 1 :]))
+        [mention] = mentions_in(question)
+        assert number_in(mention, table, YIELD) == bound, question
 
 
 def test_both_ends_have_the_unit_of_one() -> None:

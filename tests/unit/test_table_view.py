@@ -148,6 +148,16 @@ def test_cells_that_the_question_may_name_are_shown_first() -> None:
     assert len(view_of("any", "", ["kind"], ["text"], [few]).columns[0].values) == MOST_SHOWN
 
 
+def test_a_document_that_is_called_as_its_table_is_said_once() -> None:
+    """What is asked says which club or which list it means, in words of either."""
+    for title, document, kept in (
+        ("Dogs", "dogs", ""),
+        ("Dogs", "Fernhill vets", "Fernhill vets"),
+        ("", "Vets", "Vets"),
+    ):
+        assert view_of("any", title, ["kg"], ["number"], [[]], document).document == kept
+
+
 def test_of_numbers_two_are_shown_and_nothing_of_empty_cells() -> None:
     view = view_of("any", "", ["kg", "note"], ["number", "text"], [["1", "2", "3"], ["", " ", ""]])
     assert [one.values for one in view.columns] == [("1", "2"), ()]

@@ -25,8 +25,11 @@ class ColumnView:
 
 @dataclass(frozen=True, slots=True)
 class TableView:
+    """`document`: what the document is called, where that is not its title."""
+
     title: str
     columns: tuple[ColumnView, ...]
+    document: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,9 @@ from cairn.providers.onnx_model import Ids, ModelThread, open_session, padded
 from cairn.providers.table_parser_graph import ADAPTER, table_parser_file
 
 MOST_TOKENS: Final = 256
-QUESTION_TOKENS, TITLE_TOKENS, HEADER_TOKENS, CELL_TOKENS = 48, 16, 14, 8
-"""Tokens of all together, of the question, of the title, of a header and of a cell: as in training. More are cut."""
+QUESTION_TOKENS, TITLE_TOKENS, DOCUMENT_TOKENS, HEADER_TOKENS, CELL_TOKENS = 48, 16, 12, 14, 8
+"""Tokens of all together, of the question, of a title, of what a document is called, of a header and of a cell: as in training.
+More are cut."""
 MOST_MENTIONS: Final = 8
 NOT_SHOWN: Final = -9.0
 """Log odds of a cell for which there was no room."""
@@ -50,11 +51,12 @@ def lay_out(
     ids_of: Callable[[Sequence[str]], Sequence[Ids]],
     frames: Mapping[str, tuple[Ids, Ids]],
 ) -> TableTokens:
-    """The tokens of `<s> query: question </s></s> passage: title; header kind: cell, cell,; header ... </s>`. Headers always
-    stand there; room that is left is shared among the columns, and what one does not need goes to others."""
+    """The tokens of `<s> query: question </s></s> passage: title (document); header kind: cell, cell,; header ...
+    </s>`. Headers always stand there; room that is left is shared among the columns, and what one does not need goes to
+    others."""
     (begin, end), (before, _) = frames["question"], frames["passage"]
     parts = _parts(question, mentions)
-    texts = [text for text, _ in parts] + [view.title]
+    texts = [text for text, _ in parts] + [view.title, f"({view.document})"]
     texts += [
         text
         for one in view.columns
@@ -71,7 +73,8 @@ def lay_out(
     add(begin)
     for _, number in parts:
         add(next(read)[: max(0, QUESTION_TOKENS + len(begin) - len(tokens.ids))], mention=number)
-    for ids in (end, end, before[1:], next(read)[:TITLE_TOKENS] if view.title else next(read)[:0]):
+    title, document = next(read)[:TITLE_TOKENS], next(read)[:DOCUMENT_TOKENS]
+    for ids in (end, end, before[1:], title if view.title else title[:0], document if view.document else document[:0]):
         add(ids)
     columns = [
         (next(read)[:HEADER_TOKENS], next(read), [next(read)[:CELL_TOKENS] for _ in one.values]) for one in view.columns

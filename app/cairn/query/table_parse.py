@@ -86,7 +86,11 @@ def parse(scores: ParserScores, view: TableView, mentions: Sequence[Mention]) ->
         log += float(scores.roles[0][measure] - _log_sum(scores.roles[0]))
     elif asked == "share":
         measure = _column(choose(scores.roles[0]), columns)
-    named = _column(choose(scores.roles[1]), columns) if asked in _NAMES and group is None else None
+    named = None
+    if asked in _NAMES and group is None:
+        named = _column(int(np.argmax(scores.roles[1])), columns)
+        same = _told_alike(asked, named, columns)
+        log += _log_sum(scores.roles[1][same]) - _log_sum(scores.roles[1])
     of_columns = asked == "ratio" or any(one.startswith("col") for one in compared)
     second = None
     if of_columns or asked in _OF_TWO:
@@ -119,6 +123,14 @@ def parse(scores: ParserScores, view: TableView, mentions: Sequence[Mention]) ->
         left,
         math.exp(log),
     )
+
+
+def _told_alike(asked: Asked, named: int | None, columns: int) -> list[int]:
+    """Which answers read the same. Where a number comes out it is told with the name of its row, and the other way round: who
+    asks for one alone ("the most that anybody paid") is answered, too. A row without such a name is called by its first cell."""
+    if asked in ("list", "count_distinct"):
+        return [columns if named is None else named]
+    return [0 if named is None else named, columns]
 
 
 def _column(choice: int, columns: int) -> int | None:

@@ -38,7 +38,9 @@ def number_in(mention: Mention, table: TableSketch, column: int) -> Decimal | No
 
 
 def unit_of(table: TableSketch, column: int) -> str:
-    """What the cells or the header of a column say that its numbers are counted in, as it is written; "" where they do not."""
+    """What the cells or the header of a column say that its numbers are counted in, as it is written; "" where they do not.
+    A header may be nothing else: "Min"."""
     header = table.header[column]
     found = _IN_BRACKETS.search(header) or _BEHIND_IN.search(header)
-    return (table.units[column] or "").replace("#", "").strip() or unit_at_end(header) or (found[1] if found else "")
+    said = (table.units[column] or "").replace("#", "").strip() or unit_at_end(header) or (found[1] if found else "")
+    return said or (header if unit_named(header) else "")

@@ -170,9 +170,14 @@ def _readings(digits: str) -> Iterable[Decimal]:
 
 
 def view_of(
-    question: str, title: str, header: Sequence[str], kinds: Sequence[Kind], texts: Sequence[Sequence[str]]
+    question: str,
+    title: str,
+    header: Sequence[str],
+    kinds: Sequence[Kind],
+    texts: Sequence[Sequence[str]],
+    document: str = "",
 ) -> TableView:
-    """`texts`: of each column the cells of all rows."""
+    """`texts`: of each column the cells of all rows; `document`: what the document is called."""
     asked = frozenset(tokens_of(question))
     return TableView(
         title,
@@ -180,6 +185,7 @@ def view_of(
             ColumnView(name, kind, _shown(asked, kind, cells))
             for name, kind, cells in zip(header, kinds, texts, strict=True)
         ),
+        "" if fold(document) == fold(title) else document,
     )
 
 

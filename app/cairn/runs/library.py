@@ -312,7 +312,8 @@ class Library:
         found = []
         for table, held in zip(beside, cells, strict=True):
             texts = [one.texts for one in held.columns]
-            view = await asyncio.to_thread(view_of, text, title_of(table), table.header, kinds_of(table), texts)
+            about = title_of(table), table.header, kinds_of(table), texts, table.document_title
+            view = await asyncio.to_thread(view_of, text, *about)
             parsed = parse(await parser.score(text, view, mentions), view, mentions)
             if parsed.asked != "none":
                 computation = await asyncio.to_thread(computation_of, text, parsed, table, held, view)
