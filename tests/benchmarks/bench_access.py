@@ -64,18 +64,19 @@ async def test_access(dsn: str, scheduled: Any, size: int) -> None:
         await settled(services)
         services = with_ready_vectors(services, corpus.queries)
         callers = {"nobody named": member(services), **{name: member(services, name) for name in NAMES}}
+        unused = {"operator": services, "nobody named": callers["nobody named"]}
 
         async def ask(caller: Services, number: int) -> None:
             text = corpus.queries[number % len(corpus.queries)].text
             found = await run_search(caller, SearchRequest(text, ("bench",), cache=False))
             assert not found.legs_failed
 
-        before = await take_turns({name: partial(ask, one) for name, one in callers.items()}, 100, scheduled)
+        before = await take_turns({name: partial(ask, one) for name, one in unused.items()}, 100, scheduled)
         await _restrict(services)
         turns = {"operator": partial(ask, services), **{name: partial(ask, callers[name]) for name in NAMES}}
         after = await take_turns(turns, 100, scheduled)
         recalls = {name: await _recall(callers[name], [one.vector for one in corpus.queries[:100]]) for name in NAMES}
-    print(f"\n{size} chunks, p50 {before['nobody named'].p50:.2f} ms before anything was restricted")
+    _report(f"access_unused_{size}", before, {})
     _report(f"access_{size}", after, recalls)
 
 
