@@ -77,27 +77,6 @@ async def test_a_name_that_stands_elsewhere_makes_no_answer(services: Services, 
     assert not answer.answer.startswith("Harrow Farms reported")
 
 
-@pytest.mark.parametrize(
-    ("question", "found"),
-    [
-        ("How long are finished jobs kept? My VPS is small.", True),
-        ("I come from Solace. Which option changes how long finished jobs are kept?", True),
-        ("How long does Solace keep finished jobs? My disk is small.", False),
-        ("My disk is small. How long does Solace keep finished jobs?", False),
-        ("I come from Solace, how long does it keep finished jobs.", False),  # nothing of it asks alone
-    ],
-)
-async def test_what_is_told_beside_a_question_makes_its_answer_a_guess_at_best(
-    services: Services, question: str, found: bool
-) -> None:
-    await index(services, "beside", DOCUMENTS)
-    answer = await answered(services, question, collection="beside")
-    assert (answer.answered != "no") == found
-    if found:
-        assert "retention.md" in {one.external_id for one in answer.citations}
-        assert answer.confidence <= GUESS
-
-
 async def test_a_word_is_no_slip_for_another_one(services: Services) -> None:
     """ "Reset" is a word, and "brokre" is none."""
     rests = {"rest.md": "# Rest\n\nEvery machine has a rest of an hour. The rest of the boxes is packed on Fridays.\n"}

@@ -21,7 +21,6 @@ from cairn.domain.passage import Passage
 from cairn.errors import CairnError
 from cairn.language.bridge import bridge
 from cairn.language.lexicon import any_of
-from cairn.language.sentences import split_sentences
 from cairn.language.text import fold
 from cairn.query.related import ends_of
 from cairn.runs.context import Run
@@ -40,13 +39,10 @@ async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, trans
     """Names of the question that refuse it, as it spells them. A comparison is refused where nothing of what it compares
     stands anywhere, one about several years where none of them does; what may be any word, and what begins the message, refuses
     nothing here. That the documents could not be looked through is reported, and refuses nothing. `translated`: most passages are
-    in another language, where names are spelled otherwise, so only years, numbers and files can be missed. What is only told
-    beside the question makes its answer a guess at best (`only_about_what_is_asked`)."""
-    asking = asking_part(text)
+    in another language, where names are spelled otherwise, so only years, numbers and files can be missed."""
     named = [
         one
         for one in _subjects(run, text)
-        if one.text in asking
         if not (one.kind == "opening" or one.may_be_word or is_bound(one, text) or (translated and one.kind == "name"))
     ]
     unread = unmentioned(named, passages)
@@ -56,14 +52,6 @@ async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, trans
     return tuple(
         one.text for one in absent if _refuses(one, absent, named, run.plan.classification.type == "COMPARATIVE")
     )
-
-
-def asking_part(message: str) -> str:
-    """Without the sentences of a message that only tell why it is asked, where others ask: "Which option limits it? My VPS is
-    small"."""
-    sentences = [message[start:end] for start, end in split_sentences(message)]
-    asking = [one for one in sentences if one.rstrip(" \"')”»").endswith("?")]
-    return " ".join(asking) if asking else message
 
 
 def _subjects(run: Run, text: str) -> tuple[Subject, ...]:
@@ -153,12 +141,7 @@ def named_in(run: Run, text: str) -> list[Subject]:
     """What an answer has to be about."""
     if not asks_one_thing(run, text):
         return []
-    asking = asking_part(text)
-    return [
-        one if one.kind != "name" or one.text in asking else replace(one, sure=False)
-        for one in _subjects(run, text)
-        if one.kind != "file" and not is_bound(one, text)
-    ]
+    return [one for one in _subjects(run, text) if one.kind != "file" and not is_bound(one, text)]
 
 
 GAP: Final = 12
