@@ -35,6 +35,7 @@ from cairn.service.runs import expire_runs, follow_run, get_run, rate_run, watch
 from cairn.service.search import get_trace, make_request, run_search
 from cairn.store import lexical, memory, qa_sessions, runs, traces
 from cairn.wiring import Services
+from tests.benchmarks.loading import settled
 from tests.db.runs import answered, change
 from tests.db.test_access_lists import as_caller, source
 from tests.sharing import SHARED
@@ -696,5 +697,30 @@ async def test_neither_exact_nor_the_regime_tell_how_many_chunks_are_hidden(serv
             lists = {leg.leg: [round(score, 5) for score in leg.scores] for leg in trace.legs}
             seen.append((found.exact, parts, lists, [round(one.score, 5) for one in found.passages]))
             assert (found.exact, {part["regime"] for part in parts}) == (False, {"readable"})
+        told.append(seen)
+    assert told[0] == told[1]
+
+
+async def test_nor_does_what_a_filter_leaves_or_an_index_of_its_own(services: Services) -> None:
+    """With 80 hidden chunks the collection has one; under a filter neither it nor the other has as many as are compared."""
+    change(services, "vector", exact_below=120, candidates=1, dedicated_above=150)
+    await index_now(services, "beside", [source(f"a{at}.md", f"Aside number {at}.", None) for at in range(60)])
+    told = []
+    for hidden in (1, 80):
+        notes = [source(f"o{at}.md", f"Open note number {at}.", None) for at in range(100)]
+        slips = [source(f"h{at}.md", f"Hidden slip number {at}.", ("group:hr",)) for at in range(hidden)]
+        await index_now(services, f"own-{hidden}", notes + slips)
+        await settled(services)
+        bob = as_caller(services)
+        seen = []
+        for filters, top_k in product((None, {"kind": "letter"}), (1, 4)):
+            names = [f"own-{hidden}", "beside"]
+            request = make_request(
+                bob.settings.current, "open note", names, mode="vector", top_k=top_k, rerank=False, filters=filters
+            )
+            found = await run_search(bob, request)
+            trace = await get_trace(bob, found.trace_id)
+            lists = {leg.leg: [round(score, 5) for score in leg.scores] for leg in trace.legs}
+            seen.append((found.exact, trace.plan["vector"]["parts"], lists))
         told.append(seen)
     assert told[0] == told[1]

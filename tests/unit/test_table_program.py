@@ -254,16 +254,24 @@ def test_a_number_is_taken_in_the_unit_of_the_column(question: str, bound: str |
     assert (made.bound if made else None) == (Decimal(bound) if bound else None)
 
 
-def test_a_header_may_be_a_unit_and_nothing_else() -> None:
+@pytest.mark.parametrize(
+    ("header", "beside", "question", "bound"),
+    [
+        ("Min", "", "more than two hours", 120),
+        ("Min", "", "over 90 min", 90),
+        ("Mins", "", "over 90", 90),
+        ("Min", "Max", "more than two hours", 2),  # the least of something
+        ("Min", "", "above 500 euros", 500),
+        ("G", "", "over 3 kg", 3),
+        ("Points", "", "over 3 kg", 3),
+    ],
+)
+def test_a_header_may_be_a_unit_and_nothing_else(header: str, beside: str, question: str, bound: int) -> None:
     """ "Went on for more than two hours", of a column "Min"."""
-    for header, question, bound in (
-        ("Min", "more than two hours", 120),
-        ("Min", "over 90 min", 90),
-        ("Mins", "over 90", 90),
-    ):
-        table = replace(TABLE, header=(*TABLE.header[:YIELD], header, *TABLE.header[YIELD + 1 :]))
-        [mention] = mentions_in(question)
-        assert number_in(mention, table, YIELD) == bound, question
+    names = list(TABLE.header)
+    names[YIELD], names[FIELD] = header, beside or names[FIELD]
+    [mention] = mentions_in(question)
+    assert number_in(mention, replace(TABLE, header=tuple(names)), YIELD) == bound
 
 
 def test_both_ends_have_the_unit_of_one() -> None:

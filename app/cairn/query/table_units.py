@@ -30,7 +30,9 @@ def number_in(mention: Mention, table: TableSketch, column: int) -> Decimal | No
     if not mention.unit:
         return value
     if not said:
-        return None if _OPEN.fullmatch(mention.unit) else value
+        bare = _unit_called(table, column)
+        converted = amount_in(value, mention.unit, bare) if bare else None
+        return converted if converted is not None else None if _OPEN.fullmatch(mention.unit) else value
     if fold(said) == fold(mention.unit):
         return value
     known = unit_named(said) or unit_named(re.split(r"/|\bper\b|\bpro\b|\bpar\b", said)[0].strip())
@@ -38,9 +40,15 @@ def number_in(mention: Mention, table: TableSketch, column: int) -> Decimal | No
 
 
 def unit_of(table: TableSketch, column: int) -> str:
-    """What the cells or the header of a column say that its numbers are counted in, as it is written; "" where they do not.
-    A header may be nothing else: "Min"."""
+    """What the cells or the header of a column say that its numbers are counted in, as it is written; "" where they do not."""
     header = table.header[column]
     found = _IN_BRACKETS.search(header) or _BEHIND_IN.search(header)
-    said = (table.units[column] or "").replace("#", "").strip() or unit_at_end(header) or (found[1] if found else "")
-    return said or (header if unit_named(header) else "")
+    return (table.units[column] or "").replace("#", "").strip() or unit_at_end(header) or (found[1] if found else "")
+
+
+def _unit_called(table: TableSketch, column: int) -> str:
+    """Of a column that is called as a unit and nothing else, "Min", that unit; a letter may mean anything, and so may "Min"
+    beside "Max"."""
+    header = table.header[column]
+    least = fold(header) == "min" and any(fold(one).startswith("max") for one in table.header)
+    return "" if least or len(header) < len("kg") else unit_named(header) or ""

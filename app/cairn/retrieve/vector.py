@@ -128,6 +128,7 @@ async def search(connection: Any, context: SearchContext, served: Sequence[Serve
         for _, of_model in groupby(sorted(groups, key=_model_of), _model_of)
     ]
     is_secret = not scanned and any(item.withheld for item in served)
+    cut_short = bool(context.request.filters) and any(item.chunks > settings.exact_below for item in served)
     return LegResult(
         "vector",
         _merge(found),
@@ -135,7 +136,7 @@ async def search(connection: Any, context: SearchContext, served: Sequence[Serve
         exact=not is_secret and all(part.exact for part in found),
         complete=all(part.complete for part in found),
         how={
-            "parts": [_without_ways(part) for part in found]
+            "parts": [_without_ways(part, cut_short=cut_short) for part in found]
             if is_secret
             else [how for part in found for how in part.how]
         },
@@ -150,6 +151,7 @@ async def _search_model(connection: Any, context: SearchContext, groups: list[Re
     """The nearest of all groups, as many as one statement would give: how the collections are grouped goes by what the caller may
     not read, too. Deeper, where many chunks lie in few passages."""
     regimes: list[Regime] = [group.regime for group in groups]
+    breadths: list[int | None] = [None] * len(groups)
     limit = first_chunks(wanted, context.settings.vector)
     while True:
         found = [
@@ -157,15 +159,16 @@ async def _search_model(connection: Any, context: SearchContext, groups: list[Re
             for group, regime in zip(groups, regimes, strict=True)
         ]
         regimes = [how["regime"] for _, how in found]
+        breadths = [how["ef_search"] or before for before, (_, how) in zip(breadths, found, strict=True)]
         rows = [row for part, _ in found for row in part]
         if len(groups) > 1:
-            rows = sorted(rows, key=itemgetter("score"), reverse=True)[:limit]
+            rows = sorted(rows, key=lambda row: (-row["score"], row["chunk_id"]))[:limit]
         if len({row["passage_id"] for row in rows}) >= context.request.top_k or len(rows) < limit:
             break
         limit *= 4
     how = [
-        {**how, "regime": group.regime, "fell_back": how["regime"] != group.regime}
-        for group, (_, how) in zip(groups, found, strict=True)
+        {**how, "regime": group.regime, "fell_back": how["regime"] != group.regime, "ef_search": breadth}
+        for group, (_, how), breadth in zip(groups, found, breadths, strict=True)
     ]
     return _Nearest(groups[0].model, rows, all(one == "exact" for one in regimes), len(rows) < limit, how)
 
@@ -197,10 +200,11 @@ async def _search_group(
     return rows, how
 
 
-def _without_ways(found: _Nearest) -> dict[str, Any]:
-    """As it is told where chunks are withheld: which way is gone, and whether an index yielded enough, goes by all there are."""
+def _without_ways(found: _Nearest, *, cut_short: bool) -> dict[str, Any]:
+    """As it is told where chunks are withheld: which way is gone, and whether an index yielded enough, goes by all there are.
+    `cut_short`: what a filter leaves was not counted to the end."""
     counted = {name: sum(how[name] for how in found.how) for name in ("collections", "visible_chunks")}
-    at_least = {"at_least": True} if any("at_least" in how for how in found.how) else {}
+    at_least = {"at_least": True} if cut_short else {}
     way = {"regime": "readable", "ef_search": None, "fell_back": False}
     return {**way, "model": found.model.name, **counted, **at_least}
 

@@ -188,7 +188,7 @@ def _change(
     from cairn.service.sources import SourceChange
 
     access = None if readers is None else parse_readers(readers)
-    if not all(map(str.strip, readers or ())) or not all((access or {"": ["all"]}).values()):
+    if not all(any(parse_readers([one]).values()) for one in readers or ()):
         # a variable that is not set: nobody means to open a source with that
         raise typer.BadParameter("--reader names nobody: write [FOLDER=]group:NAME, person:SUBJECT or key:ID")
     return SourceChange(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Final
 
 from nicegui import ui
@@ -197,12 +197,21 @@ async def edit_source(page: Page, source: ConnectedSource) -> bool:
 
     async def change() -> None:
         services, changes = await page.session.services("admin"), fields.read_changes()
-        now = (await sources.get_source(services, source.id)).wish.access
-        if changes.access is not None and now != source.wish.access:
-            raise InputError(text("sources.meanwhile", readers="; ".join(write_readers(now)) or "–"))
+        now = (await sources.get_source(services, source.id)).wish
+        if changes.access is not None and now.access != source.wish.access:
+            raise InputError(text("sources.meanwhile", readers="; ".join(write_readers(now.access)) or "–"))
+        if changes.options is not None:
+            changes = replace(changes, options=_lay_over(now.options, source.wish.options, changes.options))
         await sources.change_source(services, source.id, changes)
 
     return await _ask(text("sources.edit", address=source.wish.address), text("documents.save"), page, fill, change)
+
+
+def _lay_over(now: Mapping[str, str], shown: Mapping[str, str], typed: Mapping[str, str]) -> dict[str, str]:
+    """Options as they are now, with those that were typed in the place of what was shown: others somebody may have changed."""
+    changed = {name for name in {*shown, *typed} if shown.get(name) != typed.get(name)}
+    kept = {name: value for name, value in now.items() if name not in changed}
+    return kept | {name: typed[name] for name in changed if name in typed}
 
 
 async def ask_what_stays(page: Page, source: ConnectedSource) -> bool | None:
