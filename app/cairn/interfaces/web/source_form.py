@@ -200,6 +200,10 @@ async def edit_source(page: Page, source: ConnectedSource) -> bool:
         now = (await sources.get_source(services, source.id)).wish
         if changes.access is not None and now.access != source.wish.access:
             raise InputError(text("sources.meanwhile", readers="; ".join(write_readers(now.access)) or "–"))
+        if changes.access is not None and parse_readers(write_readers(now.access)) != now.access:
+            raise InputError(
+                "a folder of it is called as readers are, or ends in a blank: change its readers by the API"
+            )
         if changes.options is not None:
             changes = replace(changes, options=_lay_over(now.options, source.wish.options, changes.options))
         await sources.change_source(services, source.id, changes)
