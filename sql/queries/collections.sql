@@ -19,13 +19,7 @@ SELECT id, name, display_name, epoch, document_count - h.documents AS document_c
 FROM rag.collections CROSS JOIN LATERAL rag.count_hidden(id) AS h WHERE tenant_id = $1 AND id = $2
 
 -- name: by_names
-SELECT id, name, display_name, epoch, document_count - h.documents AS document_count, passage_count - h.passages AS passage_count,
-  chunk_count - h.chunks AS chunk_count, created_at, coalesce(model_id, (
-  SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = collections.id LIMIT 1)) AS model_id
-FROM rag.collections CROSS JOIN LATERAL rag.count_hidden(id) AS h WHERE tenant_id = $1 AND name = ANY ($2::text[]) ORDER BY name
-
--- name: to_search
--- The same, with how many chunks the caller may not read beside those counted.
+-- With how many chunks the caller may not read beside those counted: no reply tells that number.
 SELECT id, name, display_name, epoch, document_count - h.documents AS document_count, passage_count - h.passages AS passage_count,
   chunk_count - h.chunks AS chunk_count, created_at, coalesce(model_id, (
   SELECT e.model_id FROM rag.embeddings e WHERE e.tenant_id = $1 AND e.collection_id = collections.id LIMIT 1)) AS model_id,

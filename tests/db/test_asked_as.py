@@ -673,6 +673,26 @@ async def test_printed_plans_do_not_have_what_is_withheld(letters: Services) -> 
 # --- which way the vectors went -------------------------------------------------------------------------------------------
 
 
+async def told_of_vectors(bob: Services, collections: list[str], **asked: Any) -> dict[str, Any]:
+    """What a search by vectors and its trace tell."""
+    request = make_request(bob.settings.current, "open note", collections, mode="vector", rerank=False, **asked)
+    found = await run_search(bob, request)
+    trace = await get_trace(bob, found.trace_id)
+    return {
+        "exact": found.exact,
+        "parts": trace.plan["vector"]["parts"],
+        "lists": {leg.leg: [round(score, 5) for score in leg.scores] for leg in trace.legs},
+        "scores": [round(one.score, 5) for one in found.passages],
+    }
+
+
+async def index_beside_hidden(services: Services, name: str, hidden: int) -> None:
+    """A hundred notes for everybody, and so many slips for some."""
+    notes = [source(f"o{at}.md", f"Open note number {at}.", None) for at in range(100)]
+    slips = [source(f"h{at}.md", f"Hidden slip number {at}.", ("group:hr",)) for at in range(hidden)]
+    await index_now(services, name, notes + slips)
+
+
 async def test_neither_exact_nor_the_regime_tell_how_many_chunks_are_hidden(services: Services) -> None:
     """Whether all that is readable is compared, or an index asked, goes by how many chunks there are (rag.most_compared): for one
     passage by the index with 1 hidden chunk, by comparing with 80. Neither ways, nor lists, nor scores say which."""
@@ -680,25 +700,12 @@ async def test_neither_exact_nor_the_regime_tell_how_many_chunks_are_hidden(serv
     await index_now(services, "aside", [source(f"a{at}.md", f"Aside number {at}.", None) for at in range(60)])
     told = []
     for hidden in (1, 80):
-        notes = [source(f"o{at}.md", f"Open note number {at}.", None) for at in range(100)]
-        slips = [source(f"h{at}.md", f"Hidden slip number {at}.", ("group:hr",)) for at in range(hidden)]
-        await index_now(services, f"with-{hidden}", notes + slips)
-        bob = as_caller(services)
-        seen = []
-        for top_k, others in product((1, 2, 4, 8), ([], ["aside"])):
-            names = [f"with-{hidden}", *others]
-            request = make_request(bob.settings.current, "open note", names, mode="vector", top_k=top_k, rerank=False)
-            found = await run_search(bob, request)
-            trace = await get_trace(bob, found.trace_id)
-            parts = [
-                {k: part[k] for k in ("regime", "ef_search", "fell_back", "visible_chunks", "collections")}
-                for part in trace.plan["vector"]["parts"]
-            ]
-            lists = {leg.leg: [round(score, 5) for score in leg.scores] for leg in trace.legs}
-            seen.append((found.exact, parts, lists, [round(one.score, 5) for one in found.passages]))
-            assert (found.exact, {part["regime"] for part in parts}) == (False, {"readable"})
-        told.append(seen)
+        name = f"with-{hidden}"
+        await index_beside_hidden(services, name, hidden)
+        asked = product(([name], [name, "aside"]), (1, 2, 4, 8))
+        told.append([await told_of_vectors(as_caller(services), names, top_k=top_k) for names, top_k in asked])
     assert told[0] == told[1]
+    assert {(one["exact"], part["regime"]) for one in told[0] for part in one["parts"]} == {(False, "readable")}
 
 
 async def test_nor_does_what_a_filter_leaves_or_an_index_of_its_own(services: Services) -> None:
@@ -707,20 +714,10 @@ async def test_nor_does_what_a_filter_leaves_or_an_index_of_its_own(services: Se
     await index_now(services, "beside", [source(f"a{at}.md", f"Aside number {at}.", None) for at in range(60)])
     told = []
     for hidden in (1, 80):
-        notes = [source(f"o{at}.md", f"Open note number {at}.", None) for at in range(100)]
-        slips = [source(f"h{at}.md", f"Hidden slip number {at}.", ("group:hr",)) for at in range(hidden)]
-        await index_now(services, f"own-{hidden}", notes + slips)
+        name = f"own-{hidden}"
+        await index_beside_hidden(services, name, hidden)
         await settled(services)
-        bob = as_caller(services)
-        seen = []
-        for filters, top_k in product((None, {"kind": "letter"}), (1, 4)):
-            names = [f"own-{hidden}", "beside"]
-            request = make_request(
-                bob.settings.current, "open note", names, mode="vector", top_k=top_k, rerank=False, filters=filters
-            )
-            found = await run_search(bob, request)
-            trace = await get_trace(bob, found.trace_id)
-            lists = {leg.leg: [round(score, 5) for score in leg.scores] for leg in trace.legs}
-            seen.append((found.exact, trace.plan["vector"]["parts"], lists))
-        told.append(seen)
+        bob, names = as_caller(services), [name, "beside"]
+        asked = product((None, {"kind": "letter"}), (1, 4))
+        told.append([await told_of_vectors(bob, names, filters=filters, top_k=top_k) for filters, top_k in asked])
     assert told[0] == told[1]

@@ -106,6 +106,7 @@ async def test_who_may_read_a_part_finds_what_is_nearest_in_it(
             found += len(near & shown)
             wanted += len(near)
         assert found >= 0.95 * wanted, (group, found, wanted)
+        assert wanted or group in ("hundredth", "few"), "nothing of it is under the filter"
 
 
 def _counts(row: Mapping[str, Any], group: str, collections: tuple[str, ...], filters: Mapping[str, Any]) -> bool:

@@ -97,14 +97,14 @@ def choose_regimes(
     return parts
 
 
+COMPARED_FOR_ONE: Final = 15  # bound: tests/db/test_vector_regimes.py
+"""Rows that are compared in the time in which an index, of which most is dropped, yields one for each that it holds."""
+
+
 def _may_read_few(item: ServedCollection, wanted: int) -> bool:
     """As rag.most_compared has it."""
     everything = item.chunks + item.withheld
     return bool(item.withheld) and item.chunks <= round(math.sqrt(COMPARED_FOR_ONE * wanted * everything))
-
-
-COMPARED_FOR_ONE: Final = 15  # bound: tests/db/test_vector_regimes.py
-"""Rows that are compared in the time in which an index, of which most is dropped, yields one for each that it holds."""
 
 
 def _size(collections: Iterable[ServedCollection]) -> int:

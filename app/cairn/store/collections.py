@@ -41,12 +41,12 @@ async def by_id(connection: Any, principal: Principal, collection_id: UUID) -> C
 
 async def by_names(connection: Any, principal: Principal, names: tuple[str, ...]) -> list[Collection]:
     """Those that exist, by name."""
-    return [_collection(row) for row in await connection.fetch(SQL["by_names"], principal.tenant_id, list(names))]
+    return [found for found, _ in await to_search(connection, principal, names)]
 
 
 async def to_search(connection: Any, principal: Principal, names: tuple[str, ...]) -> list[tuple[Collection, int]]:
     """The same, each with how many of its chunks the caller may not read. No reply tells that number."""
-    rows = [dict(row) for row in await connection.fetch(SQL["to_search"], principal.tenant_id, list(names))]
+    rows = [dict(row) for row in await connection.fetch(SQL["by_names"], principal.tenant_id, list(names))]
     withheld = [row.pop("withheld") for row in rows]
     return [(_collection(row), chunks) for row, chunks in zip(rows, withheld, strict=True)]
 

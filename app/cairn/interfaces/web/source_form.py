@@ -76,12 +76,13 @@ class _Fields:
     """What is asked of a new source and of one that is changed alike; with `wish` as that has it."""
 
     def __init__(self, text: Texts, wish: SourceWish | None = None) -> None:
+        self._text = text
         self._wish = wish or SourceWish("", interval_seconds=_EVERY["hour"])
         self.kind = _KindFields(text, typed=dict(self._wish.options), kept=wish is not None)
 
-    def draw(self, text: Texts) -> None:
+    def draw(self) -> None:
         """All but those of its kind, which stand elsewhere."""
-        wish = self._wish
+        text, wish = self._text, self._wish
         offered = {seconds: text(f"sources.every_{name}") for name, seconds in _EVERY.items()}
         offered.setdefault(wish.interval_seconds, text("sources.every_other", seconds=wish.interval_seconds))
         self._every = ui.select(offered, value=wish.interval_seconds, label=text("sources.every")).classes("w-full")
@@ -164,7 +165,7 @@ async def add_source(page: Page, collection: str) -> bool:
         ui.label(text("sources.address_hint")).classes("text-xs opacity-70")
         fields.kind.draw()
         inputs["prefix"] = ui.input(text("sources.prefix")).classes("w-full")
-        fields.draw(text)
+        fields.draw()
         replaces.append(ui.checkbox(text("sources.replace")))
 
     def read(name: str) -> str:
@@ -185,15 +186,14 @@ async def add_source(page: Page, collection: str) -> bool:
 async def edit_source(page: Page, source: ConnectedSource) -> bool:
     """Ask how a source is read from now on, and who may read it; whether it was changed."""
     text = page.text
-    source = await sources.get_source(
-        await page.session.services("admin"), source.id
-    )  # somebody may have changed it since
+    # somebody may have changed it since it was listed
+    source = await sources.get_source(await page.session.services("admin"), source.id)
     fields = _Fields(text, source.wish)
 
     def fill() -> None:
         fields.kind.draw()
         fields.kind.suit(source.wish.address)
-        fields.draw(text)
+        fields.draw()
 
     async def change() -> None:
         services, changes = await page.session.services("admin"), fields.read_changes()
