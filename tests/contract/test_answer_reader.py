@@ -11,7 +11,8 @@ import pytest
 
 from cairn.errors import ProviderError
 from cairn.providers.answer_reader import NOT_READ, LocalReader, Stretch, find_answer_reader
-from cairn.providers.answer_reader_graph import ADAPTER, read_adapter, reader_file, uneven_reader_file
+from cairn.providers.answer_reader_graph import ADAPTER, reader_file, uneven_reader_file
+from cairn.providers.e5_graph import read_adapter
 
 LARGEST = 2_000_000
 """Bytes of the adapter: it lies in the repository."""
@@ -35,7 +36,7 @@ async def reader(file: Path) -> AsyncIterator[LocalReader]:
 
 
 def test_the_adapter_is_small_and_whole() -> None:
-    adapter = read_adapter()
+    adapter = read_adapter(ADAPTER)
     assert ADAPTER.stat().st_size < LARGEST
     layers = {name.split(".")[0] for name in adapter if name.startswith("l")}
     assert len(layers) == 12

@@ -83,7 +83,7 @@ async def test_its_vectors_are_those_that_were_recorded(model: E5) -> None:
     first = (await model.embed(["A man is eating food."]))[0]
     np.testing.assert_allclose(first[:6], [-0.0081, 0.0764, -0.009, -0.0042, 0.128, 0.0533], atol=0.02)
     likeness = await embed_questions(model, ASKED) @ (await model.embed(TEXTS)).T
-    np.testing.assert_allclose(likeness[:, 0], [0.274, 0.263, 0.441], atol=0.06)
+    np.testing.assert_allclose(likeness[:, 0], [0.325, 0.309, 0.435], atol=0.06)
     assert float(likeness[:, 1:].max()) < 0.15
 
 

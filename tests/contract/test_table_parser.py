@@ -12,7 +12,7 @@ import pytest
 
 from cairn.domain.table_parsing import ASKED, COMPARED, Asked, ColumnView, Compared, Kind, TableView
 from cairn.errors import ProviderError
-from cairn.providers.answer_reader_graph import read_adapter
+from cairn.providers.e5_graph import read_adapter
 from cairn.providers.table_parser import (
     CELL_TOKENS,
     DOCUMENT_TOKENS,

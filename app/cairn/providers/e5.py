@@ -15,8 +15,9 @@ from typing import Any, Final
 from cairn.language.text import normalise
 from cairn.providers.local_models import Recipe, find_built, open_folder
 from cairn.providers.onnx_embedder import OnnxEmbedder, Precision, Side, count_pieces
-from cairn.providers.onnx_model import Ids, load_once
+from cairn.providers.onnx_model import Ids, load_once, open_session
 from cairn.providers.protocols import Vectors
+from cairn.providers.question_encoder import question_encoder_file
 from cairn.providers.unigram import FILE, Unigram
 
 NAME: Final = "multilingual-e5-small"
@@ -107,7 +108,8 @@ class SentencePieces:
 
 
 class E5(OnnxEmbedder):
-    """Embedder that reads questions otherwise than what may answer them; see `OnnxEmbedder`."""
+    """Embedder that reads questions otherwise than what may answer them; see `OnnxEmbedder`. Questions have a model of their own
+    (question_encoder.py) where the folder has it: one that an older release built has not."""
 
     tokens: SentencePieces
 
@@ -120,6 +122,14 @@ class E5(OnnxEmbedder):
     def open(cls, home: Path, precision: Precision = "int8") -> E5:
         """The installed model, or else one that is made now. Raises ProviderError."""
         return cls(open_folder(RECIPE, home, precision, alone=False), precision)
+
+    @cached_property
+    def _question_session(self) -> Any:
+        file = self.folder / question_encoder_file(self.precision)
+        return open_session(file, self._threads) if file.is_file() else self._session
+
+    def _session_of(self, side: Side) -> Any:
+        return self._question_session if side == "question" else self._session
 
     async def embed_questions(self, texts: Sequence[str]) -> Vectors:
         """See `EmbedsQuestions.embed_questions`."""

