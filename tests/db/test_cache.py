@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from uuid import UUID
 
@@ -17,6 +17,8 @@ from cairn.domain.passage import CacheStats, SearchRequest, SearchResult
 from cairn.domain.question import Question
 from cairn.errors import NotFoundError
 from cairn.ingest.reweight import reweight_if_drifted
+from cairn.providers.protocols import Embedder, Vectors, embed_questions
+from cairn.providers.windows import EmbedderAround
 from cairn.retrieve.cache import cache_address
 from cairn.retrieve.search import search
 from cairn.service.ask import ask
@@ -523,6 +525,37 @@ async def test_a_repeated_query_costs_no_embedding_in_any_process(library: Servi
         assert result.legs_failed == {}
         assert [p.ranks for p in result.passages] == [p.ranks for p in first.passages]
         assert "vector" in (await find(broken, QUERY + " now")).legs_failed
+
+
+class AnotherEncoder(EmbedderAround):
+    """What reads questions by something new, as a release may bring; texts are read as ever."""
+
+    questions_by = "questions-2"
+
+    def __init__(self, embedder: Embedder) -> None:
+        super().__init__(embedder)
+        self.asked: list[str] = []
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        return await self._embedder.embed(texts)
+
+    async def embed_questions(self, texts: Sequence[str]) -> Vectors:
+        self.asked += texts
+        return await embed_questions(self._embedder, texts)
+
+    async def close(self) -> None:
+        await self._embedder.close()
+
+
+async def test_vectors_of_the_encoder_before_answer_nothing(library: Services) -> None:
+    """They lie elsewhere than those that are made now; a text's own stay what they were, so the model is the same."""
+    await find(library, QUERY, filters={})
+    changed = AnotherEncoder(library.search_deps.embedder)
+    newer = replace(library, search_deps=replace(library.search_deps, embedder=changed))
+    for top_k in (3, 4):
+        assert (await find(newer, QUERY, top_k=top_k)).legs_failed == {}
+    assert changed.asked == [QUERY]
+    assert (await get_cache_stats(newer)).query_embeddings == 2
 
 
 async def test_query_embeddings_are_bounded(library: Services) -> None:

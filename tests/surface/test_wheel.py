@@ -128,9 +128,10 @@ def test_the_wheel_has_one_package_and_all_that_it_needs(wheel: Path) -> None:
     inside = {name.removeprefix("cairn/_resources/") for name in names}
     lists = {f"requirements/{name}.txt" for name in ("embedded", "model", "e5", "onnx")}
     assert {"README.md", "docs/operations.md", "sql/roles.sql", "migrations/env.py", *lists} <= inside
-    assert {f"cairn/providers/{name}" for name in ("e5_mean.json", "answer_reader.npz", "table_parser.npz")} <= set(
-        names
-    )
+    assert {
+        f"cairn/providers/{name}"
+        for name in ("e5_mean.json", "question_encoder.npz", "answer_reader.npz", "table_parser.npz")
+    } <= set(names)
     assert "cairn/py.typed" in names
     assert not [name for name in names if "__pycache__" in name]
 

@@ -33,10 +33,8 @@ FRAME: Final = 160  # bound: tests/unit/test_reading.py
 UNREAD: Final = 100.0  # bound: tests/unit/test_fitted.py
 """Log odds by which what was not read is behind."""
 # fitted: tests/benchmarks/fit_reading.py
-# fitted: tests/benchmarks/fit_reading.py
 PROMISING: Final[dict[str, float]] = {"words": 0.58, "cosine": 8.81, "rank": -0.45}
 """Weights by which the stretches are chosen that are read;"""
-# fitted: tests/benchmarks/fit_reading.py
 # fitted: tests/benchmarks/fit_reading.py
 READ: Final[dict[str, float]] = {"words": 0.28, "cosine": 4.18, "rank": -0.55, "stretch": 0.54, "unit": 0.52}
 """and those by which a candidate is chosen. Both were fitted by tests/benchmarks/fit_reading.py (a conditional logit, as in

@@ -124,9 +124,14 @@ class E5(OnnxEmbedder):
         return cls(open_folder(RECIPE, home, precision, alone=False), precision)
 
     @cached_property
+    def questions_by(self) -> str:
+        """See `HasQuestionEncoder`."""
+        name = question_encoder_file(self.precision)
+        return name if (self.folder / name).is_file() else ""
+
+    @cached_property
     def _question_session(self) -> Any:
-        file = self.folder / question_encoder_file(self.precision)
-        return open_session(file, self._threads) if file.is_file() else self._session
+        return open_session(self.folder / self.questions_by, self._threads) if self.questions_by else self._session
 
     def _session_of(self, side: Side) -> Any:
         return self._question_session if side == "question" else self._session

@@ -65,6 +65,21 @@ class EmbedsQuestions(Protocol):
         ...
 
 
+@runtime_checkable
+class HasQuestionEncoder(Protocol):
+    """What an embedder has besides whose questions are read by something that a release may change, while its texts stay."""
+
+    @property
+    def questions_by(self) -> str:
+        """Its name, another one for each change; "" where the model itself reads them."""
+        ...
+
+
+def question_encoder(embedder: Embedder) -> str:
+    """By what vectors of questions are known besides model and text, where they are kept."""
+    return embedder.questions_by if isinstance(embedder, HasQuestionEncoder) else ""
+
+
 async def embed_questions(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """Vectors of questions, to be compared with those of `embed`. Raises ProviderError."""
     if isinstance(embedder, EmbedsQuestions):

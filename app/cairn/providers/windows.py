@@ -17,7 +17,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from cairn.errors import InputTooLongError
-from cairn.providers.protocols import Embedder, TokenCounter, Vectors, embed_questions
+from cairn.providers.protocols import Embedder, TokenCounter, Vectors, embed_questions, question_encoder
 
 T = TypeVar("T")
 Span = tuple[int, int]
@@ -151,6 +151,11 @@ class WholeTexts(EmbedderAround):
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder.embed`."""
         return await embed_whole(texts, self.max_tokens, self.tokens, self._embedder.embed)
+
+    @property
+    def questions_by(self) -> str:
+        """See `HasQuestionEncoder`."""
+        return question_encoder(self._embedder)
 
     async def embed_questions(self, texts: Sequence[str]) -> Vectors:
         """See `EmbedsQuestions.embed_questions`."""

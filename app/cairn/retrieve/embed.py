@@ -11,7 +11,7 @@ from pgvector import HalfVector
 
 from cairn.domain.principal import Principal
 from cairn.errors import ProviderError, SettingsError, named_reason
-from cairn.providers.protocols import Vectors, embed_questions
+from cairn.providers.protocols import Vectors, embed_questions, question_encoder
 from cairn.retrieve.context import QueryVectors, SearchContext, SearchDeps
 from cairn.retrieve.operators import parse_operators
 from cairn.settings import Settings
@@ -26,14 +26,14 @@ async def query_vectors(deps: SearchDeps, principal: Principal, texts: Sequence[
     They come from the cache of query embeddings or go there, so that a search for the very same text makes none. Raises
     ProviderError.
     """
-    capacity, model = settings.cache.query_embeddings, deps.judge_model
+    capacity, model, encoder = settings.cache.query_embeddings, deps.judge_model, question_encoder(deps.judge)
     rows = []
     for text in (parse_operators(text).text for text in texts):
-        known = await deps.embeddings.get(principal, model, text, capacity)
+        known = await deps.embeddings.get(principal, model, text, capacity, encoder)
         if known is None:
             made = await embed_questions(deps.judge, [text])
             known = HalfVector(made[0].astype(np.float16))
-            deps.embeddings.put(principal, model, text, known, capacity)
+            deps.embeddings.put(principal, model, text, known, capacity, encoder)
         rows.append(known.to_numpy().astype(np.float32))
     return np.stack(rows)
 
@@ -66,8 +66,9 @@ async def _embed(context: SearchContext, model: EmbeddingModel) -> QueryVectors:
     deps, text = context.deps, context.text
     capacity = context.settings.cache.query_embeddings if context.request.cache else 0
     degraded: tuple[str, ...] = ()
+    encoder = _encoder_of(deps, model)
     try:
-        if (known := await deps.embeddings.get(context.principal, model, text, capacity)) is not None:
+        if (known := await deps.embeddings.get(context.principal, model, text, capacity, encoder)) is not None:
             return QueryVectors({model.id: known})
     except Exception as error:  # a cache never fails a search
         log.exception("cache.failed", step="query embeddings")
@@ -80,5 +81,13 @@ async def _embed(context: SearchContext, model: EmbeddingModel) -> QueryVectors:
         problem = f"{model.name} gives {made.shape[1]} dimensions now, its vectors here have {model.dimensions}"
         return QueryVectors({}, {model.id: problem}, degraded)
     vector = HalfVector(made[0].astype(np.float16))
-    deps.embeddings.put(context.principal, model, text, vector, capacity)
+    deps.embeddings.put(context.principal, model, text, vector, capacity, encoder)
     return QueryVectors({model.id: vector}, {}, degraded)
+
+
+def _encoder_of(deps: SearchDeps, model: EmbeddingModel) -> str:
+    """Of a model that cannot be had now: "", and what was kept of hosted ones is known all the same."""
+    try:
+        return question_encoder(deps.embedder_of(model))
+    except (ProviderError, SettingsError):
+        return ""

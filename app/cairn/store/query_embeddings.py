@@ -36,11 +36,14 @@ class QueryEmbeddings:
         self._queue: asyncio.Queue[tuple[Principal, _Key, HalfVector, int]] = asyncio.Queue(QUEUE_SIZE)
         self._task: asyncio.Task[None] | None = None
 
-    async def get(self, principal: Principal, model: EmbeddingModel, query: str, capacity: int) -> HalfVector | None:
-        """The vector of the very same text under the same model, if it is known. Raises what the database raises."""
+    async def get(
+        self, principal: Principal, model: EmbeddingModel, query: str, capacity: int, encoder: str = ""
+    ) -> HalfVector | None:
+        """The vector of the very same text under the same model and `encoder` (protocols.question_encoder), if it is known.
+        Raises what the database raises."""
         if not capacity:
             return None
-        key = _key(principal, model, query)
+        key = _key(principal, model, query, encoder)
         own = key, principal.names
         if (found := self._recent.get(own)) is not None:
             self._recent.move_to_end(own)
@@ -57,10 +60,18 @@ class QueryEmbeddings:
             self._share(principal, key, vector, capacity)
         return vector
 
-    def put(self, principal: Principal, model: EmbeddingModel, query: str, vector: HalfVector, capacity: int) -> None:
+    def put(
+        self,
+        principal: Principal,
+        model: EmbeddingModel,
+        query: str,
+        vector: HalfVector,
+        capacity: int,
+        encoder: str = "",
+    ) -> None:
         """Never waits and never raises; other processes know it a moment later."""
         if capacity:
-            key = _key(principal, model, query)
+            key = _key(principal, model, query, encoder)
             self._remember((key, principal.names), vector, capacity)
             self._share(principal, key, vector, capacity)
 
@@ -101,5 +112,6 @@ class QueryEmbeddings:
                 self._queue.task_done()
 
 
-def _key(principal: Principal, model: EmbeddingModel, query: str) -> _Key:
-    return principal.tenant_id, model.id, hashlib.sha256(query.encode()).digest()
+def _key(principal: Principal, model: EmbeddingModel, query: str, encoder: str) -> _Key:
+    text = f"{encoder}\0{query}" if encoder else query  # no query has a NUL
+    return principal.tenant_id, model.id, hashlib.sha256(text.encode()).digest()
