@@ -43,12 +43,17 @@ async def model(folder: Path) -> AsyncIterator[E5]:
 
 
 @pytest.fixture
-async def older(folder: Path, tmp_path: Path) -> AsyncIterator[E5]:
-    """Of a folder that a release before this one built."""
+def older_folder(folder: Path, tmp_path: Path) -> Path:
+    """That a release before this one built."""
     for file in folder.iterdir():
         if not file.name.startswith("questions-"):
             (tmp_path / file.name).symlink_to(file)
-    made = E5(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+async def older(older_folder: Path) -> AsyncIterator[E5]:
+    made = E5(older_folder)
     yield made
     await made.close()
 
