@@ -1,4 +1,5 @@
-"""The local embedding model for prose: that it is the published one, and reads what others read.
+"""The local embedding model for prose: that it is the published one, and reads what others read; and the encoder of questions
+beside it: that it is the one that was trained, and that a folder of an older release does without.
 What it holds: test_models_memory.py."""
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from cairn.distribution.packages import fetch_packages
 from cairn.errors import ProviderError
 from cairn.providers.e5 import DATA_FILE, DIMENSIONS, E5, find_e5
 from cairn.providers.e5_build import WEIGHTS_SHA256, build
+from cairn.providers.e5_graph import read_adapter
 from cairn.providers.protocols import EmbedsQuestions, embed_questions
+from cairn.providers.question_encoder import ADAPTER
 from tests.waiting import patience
 
 TOKENS_SHA256 = "31921e24a737b59f46f83da21c620e1cfbb6abee51095a58b685b636316268d3"
@@ -98,6 +101,85 @@ async def test_a_text_that_is_longer_than_the_model_reads_is_read_to_the_end(mod
     wing, flow, both = [(await model.embed([text]))[0] for text in ("wing " * 508, "flow " * 508, "wing flow " * 508)]
     assert both @ wing > 0.5
     assert both @ flow > 0.5
+
+
+# --- the encoder of questions ---------------------------------------------------------------------------------------------
+
+LARGEST = 2_000_000
+"""Bytes of the adapter: it lies in the repository."""
+IN_OTHER_WORDS = [
+    "how can i stop strangers from opening a folder on my web site",
+    "Wie halte ich Fremde von einem Ordner meiner Seite fern?",
+    "the program forgets my password every time",
+]
+ANSWERS = [
+    "Basic authentication asks for a user name and a password before a directory is served.",
+    "Credentials are stored only when credential.helper is set.",
+    "A man is eating food.",
+]
+
+
+@pytest.fixture
+def older_folder(folder: Path, tmp_path: Path) -> Path:
+    """That a release before this one built."""
+    for file in folder.iterdir():
+        if not file.name.startswith("questions-"):
+            (tmp_path / file.name).symlink_to(file)
+    return tmp_path
+
+
+@pytest.fixture
+async def older(older_folder: Path) -> AsyncIterator[E5]:
+    made = E5(older_folder)
+    yield made
+    await made.close()
+
+
+def test_the_adapter_is_small_and_moves_products_only() -> None:
+    adapter = read_adapter(ADAPTER)
+    assert ADAPTER.stat().st_size < LARGEST
+    assert set(adapter) == {
+        f"l{layer}.{part}.{tensor}"
+        for layer in range(12)
+        for part in ("q", "k", "v", "ao", "fi", "fo")
+        for tensor in ("lora_a", "lora_b")
+    }
+
+
+async def test_it_embeds_as_it_was_trained(model: E5) -> None:
+    """Cosines of this adapter by the exact model (fp32); another adapter has others, and so has the model without one."""
+    likeness = await model.embed_questions(IN_OTHER_WORDS) @ (await model.embed(ANSWERS)).T
+    np.testing.assert_allclose(likeness, EXPECTED, atol=0.04)
+
+
+EXPECTED = [[0.321, 0.226, 0.091], [0.241, 0.134, 0.054], [0.320, 0.227, 0.067]]
+
+
+async def test_texts_are_embedded_as_without_it(model: E5, older: E5) -> None:
+    """To the bit: what is stored was made without it."""
+    np.testing.assert_array_equal(await model.embed(ANSWERS), await older.embed(ANSWERS))
+
+
+async def test_questions_are_nearer_to_what_answers_them(model: E5, older: E5) -> None:
+    texts = (await model.embed(ANSWERS)).T
+    lead = [
+        (scores := await one.embed_questions(IN_OTHER_WORDS) @ texts)[:, 0] - scores[:, 2] for one in (model, older)
+    ]
+    assert (lead[0] > lead[1] + 0.01)[:2].all()
+
+
+async def test_a_folder_of_an_older_release_embeds_questions_by_the_model_itself(model: E5, older: E5) -> None:
+    now, then = await model.embed_questions(IN_OTHER_WORDS), await older.embed_questions(IN_OTHER_WORDS)
+    assert (np.abs(now - then).max(axis=1) > 0.01).all()
+    assert ((now * then).sum(axis=1) > 0.8).all()
+
+
+async def test_warming_loads_both(model: E5) -> None:
+    await model.warm()
+    assert {"_session", "_question_session"} <= vars(model).keys()
+
+
+# --- building -------------------------------------------------------------------------------------------------------------
 
 
 def test_other_weights_are_not_built(tmp_path: Path) -> None:
