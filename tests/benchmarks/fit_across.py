@@ -82,7 +82,7 @@ async def cases(folder: Path, limit: int) -> list[Case]:
         gold = {row["_id"]: row for row in rows(folder / f"xquad_{told}" / "answers.jsonl")}
         questions = [row for row in rows(folder / f"xquad_{asked}" / "queries.jsonl") if row["_id"] in gold]
         chosen = questions[:: max(1, len(questions) // limit)]
-        vectors = await model.embed_questions([row["text"] for row in chosen])
+        vectors = await model.embed_questions_as_published([row["text"] for row in chosen])
         for number, (row, vector) in enumerate(zip(chosen, vectors, strict=True)):
             near = whole @ vector
             order = [int(at) for at in np.argsort(-near)]

@@ -15,13 +15,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cairn.answer.across import extract_across
 from cairn.distribution.packages import fetch_packages
 from cairn.errors import ProviderError
 from cairn.providers.e5 import DATA_FILE, DIMENSIONS, E5, find_e5
 from cairn.providers.e5_build import WEIGHTS_SHA256, build
 from cairn.providers.e5_graph import read_adapter
-from cairn.providers.protocols import EmbedsQuestions, embed_questions
-from cairn.providers.question_encoder import ADAPTER
+from cairn.providers.protocols import EmbedsQuestions, embed_questions, embed_questions_as_published, question_encoder
+from cairn.providers.question_encoder import ADAPTER, question_encoder_file
+from cairn.providers.windows import WholeTexts
+from tests.unit.test_extract import passage
 from tests.waiting import patience
 
 TOKENS_SHA256 = "31921e24a737b59f46f83da21c620e1cfbb6abee51095a58b685b636316268d3"
@@ -93,7 +96,7 @@ async def test_its_vectors_are_those_that_were_recorded(model: E5) -> None:
 async def test_a_question_is_embedded_otherwise_than_a_text(model: E5) -> None:
     assert isinstance(model, EmbedsQuestions)
     asked, told = await model.embed_questions(ASKED[:1]), await model.embed(ASKED[:1])
-    assert 0.6 < float(asked[0] @ told[0]) < 0.95
+    assert 0.6 < float(asked[0] @ told[0]) < 0.85
 
 
 async def test_a_text_that_is_longer_than_the_model_reads_is_read_to_the_end(model: E5) -> None:
@@ -172,6 +175,25 @@ async def test_a_folder_of_an_older_release_embeds_questions_by_the_model_itself
     now, then = await model.embed_questions(IN_OTHER_WORDS), await older.embed_questions(IN_OTHER_WORDS)
     assert (np.abs(now - then).max(axis=1) > 0.01).all()
     assert ((now * then).sum(axis=1) > 0.8).all()
+
+
+async def test_questions_can_be_embedded_as_published(model: E5, older: E5) -> None:
+    """For weights that were fitted to that (cairn/answer/across.py)."""
+    now, then = await embed_questions_as_published(model, ASKED), await older.embed_questions(ASKED)
+    np.testing.assert_array_equal(now, then)
+
+
+async def test_answers_across_languages_are_weighed_by_cosines_of_the_model_itself(model: E5) -> None:
+    bridge = passage("The bridge was built in 1894. It leads over the river, and people like it.")
+    draft = await extract_across("Wann wurde die Brücke gebaut?", "de", [bridge], model)
+    assert "1894" in draft.text
+    assert "_question_session" not in vars(model)
+
+
+async def test_who_embeds_questions_is_known_by_name(model: E5, older: E5) -> None:
+    assert question_encoder(model) == question_encoder_file("int8")
+    assert question_encoder(older) == "", "the model itself"
+    assert question_encoder(WholeTexts(model)) == question_encoder(model)
 
 
 async def test_warming_loads_what_questions_need(model: E5) -> None:

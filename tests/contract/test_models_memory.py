@@ -34,9 +34,13 @@ async def read(reader):
     for n in range(ROUNDS):
         await reader.read(f"What is {n}?", [Stretch("", (TEXT,))] * 8)
 
+async def embed(model):
+    await model.embed(TEXTS)
+    await model.embed_questions(TEXTS[:1])
+
 async def main():
     before, grown = peak(), []
-    for made, use in ((MiniLM, lambda model: model.embed(TEXTS)), (E5, lambda model: model.embed(TEXTS)), (LocalReader, read)):
+    for made, use in ((MiniLM, lambda model: model.embed(TEXTS)), (E5, embed), (LocalReader, read)):
         model = made(Path(sys.argv[1 + len(grown)]))
         await use(model)
         await model.close()
@@ -50,8 +54,8 @@ asyncio.run(main())
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the high-water mark from /proc")
 @pytest.mark.parametrize("rounds", [2, pytest.param(10, marks=pytest.mark.measurement)])
 def test_memory_of_all_local_models_stays_small(tmp_path: Path, rounds: int) -> None:
-    """Megabytes by which the peak of a process has grown when it has embedded nine chunks a round by MiniLM, then by E5, and then
-    read eight stretches a round: a batch each."""
+    """Megabytes by which the peak of a process has grown when it has embedded nine chunks a round by MiniLM, then by E5, and a
+    question, and then read eight stretches a round: a batch each."""
     found = [find(tmp_path) for find in (find_model, find_e5, find_answer_reader)]
     if None in found:
         pytest.skip("a model is missing: make install builds them")
@@ -59,5 +63,5 @@ def test_memory_of_all_local_models_stays_small(tmp_path: Path, rounds: int) -> 
     done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=patience(120))
     minilm, both, all_of_them = json.loads(done.stdout)
     assert minilm < 200
-    assert both < 300
-    assert all_of_them < 400
+    assert both < 400
+    assert all_of_them < 500

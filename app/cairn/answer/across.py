@@ -47,7 +47,7 @@ from cairn.domain.passage import Passage
 from cairn.language.identify import passage_language
 from cairn.language.tokens import terms as words_of
 from cairn.providers.answer_reader import AnswerReader
-from cairn.providers.protocols import Embedder, embed_questions
+from cairn.providers.protocols import Embedder, embed_questions_as_published
 
 MOST_EMBEDDED: Final = 32  # bound: tests/unit/test_edges_answer.py
 """Places that are compared, those in the nearest chunks; each costs some milliseconds."""
@@ -179,7 +179,9 @@ async def extract_across(
     if not found or not terms.words:
         return not_found(question, passages, terms)
     vectors = await embedder.embed([one.under(passages[one.rank].title) for one in found])
-    cosines = (vectors @ (await embed_questions(embedder, [question]))[0]).astype(np.float64)
+    # the weights here were fitted to cosines of the model itself
+    (asked,) = await embed_questions_as_published(embedder, [question])
+    cosines = (vectors @ asked).astype(np.float64)
     measured = measure(terms, found, passages)
     scores: Floats = selection_table(cosines, measured) @ np.array(list(SELECTION.values()))
     reading = await _read(question, found, scores, passages, reader) if reader else None

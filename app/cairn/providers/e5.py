@@ -12,6 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+import structlog
+
 from cairn.language.text import normalise
 from cairn.providers.local_models import Recipe, find_built, open_folder
 from cairn.providers.onnx_embedder import OnnxEmbedder, Precision, Side, count_pieces
@@ -19,6 +21,8 @@ from cairn.providers.onnx_model import Ids, load_once, open_session
 from cairn.providers.protocols import Vectors
 from cairn.providers.question_encoder import question_encoder_file
 from cairn.providers.unigram import FILE, Unigram
+
+log = structlog.get_logger(__name__)
 
 NAME: Final = "multilingual-e5-small"
 DIMENSIONS: Final = 384
@@ -127,7 +131,10 @@ class E5(OnnxEmbedder):
     def questions_by(self) -> str:
         """See `HasQuestionEncoder`."""
         name = question_encoder_file(self.precision)
-        return name if (self.folder / name).is_file() else ""
+        if (self.folder / name).is_file():
+            return name
+        log.warning("model.of_an_older_release", folder=str(self.folder), without=name, mend="remove the folder")
+        return ""
 
     @cached_property
     def _question_session(self) -> Any:
@@ -139,3 +146,7 @@ class E5(OnnxEmbedder):
     async def embed_questions(self, texts: Sequence[str]) -> Vectors:
         """See `EmbedsQuestions.embed_questions`."""
         return await self._embed(texts, "question")
+
+    async def embed_questions_as_published(self, texts: Sequence[str]) -> Vectors:
+        """See `EmbedsQuestionsAsPublished`."""
+        return await self._embed(texts, "question", published=True)

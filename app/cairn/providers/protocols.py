@@ -75,6 +75,15 @@ class HasQuestionEncoder(Protocol):
         ...
 
 
+@runtime_checkable
+class EmbedsQuestionsAsPublished(Protocol):
+    """An embedder with such an encoder that has the model's own vectors of questions, too."""
+
+    async def embed_questions_as_published(self, texts: Sequence[str]) -> Vectors:
+        """As `EmbedsQuestions.embed_questions`, by the model itself. Raises ProviderError."""
+        ...
+
+
 def question_encoder(embedder: Embedder) -> str:
     """By what vectors of questions are known besides model and text, where they are kept."""
     return embedder.questions_by if isinstance(embedder, HasQuestionEncoder) else ""
@@ -85,6 +94,13 @@ async def embed_questions(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     if isinstance(embedder, EmbedsQuestions):
         return await embedder.embed_questions(texts)
     return await embedder.embed(texts)
+
+
+async def embed_questions_as_published(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """For what is weighed by numbers that were fitted to the cosines of the model itself. Raises ProviderError."""
+    if isinstance(embedder, EmbedsQuestionsAsPublished):
+        return await embedder.embed_questions_as_published(texts)
+    return await embed_questions(embedder, texts)
 
 
 class Embedders(Protocol):

@@ -25,6 +25,7 @@ from cairn.language.identifiers import identifier_terms
 from cairn.language.lexicon import every
 from cairn.language.linear import bounded
 from cairn.providers.metered import Meter
+from cairn.providers.question_encoder import question_encoder_file
 from cairn.retrieve.context import SearchContext, SearchDeps
 from cairn.retrieve.embed import embed_query
 from cairn.retrieve.graph import question_keys
@@ -214,10 +215,11 @@ def cache_address(
     """Where the result of this search belongs.
 
     The key is CogniDoc's (query, top_k, reranking, strategy) with what it lacks: tenant, collections, embedding
-    models, settings revision, retrievers, grouping, expansion and reranker. `reranker` is the name of the one that will run,
-    `serving` the ids of the models whose vectors are compared in each collection. Epochs are no part of it: they are
-    compared when the entry is read. Parts of identifiers and names stand beside the query, because the lexical retriever takes
-    `getUserName` for more words than `getusername`, and the graph retriever Turkey for another thing than turkey.
+    models, this release's encoder of questions, settings revision, retrievers, grouping, expansion and reranker. `reranker` is
+    the name of the one that will run, `serving` the ids of the models whose vectors are compared in each collection. Epochs are
+    no part of it: they are compared when the entry is read. Parts of identifiers and names stand beside the query, because the
+    lexical retriever takes `getUserName` for more words than `getusername`, and the graph retriever Turkey for another thing
+    than turkey.
     """
     query = normalise_query(request.query)
     names = tuple(sorted(set(request.collections)))
@@ -225,7 +227,7 @@ def cache_address(
         FORMAT, principal.tenant_id, request.top_k, request.rerank, reranker, strategy, answering, names, model_id,
         settings.revision, sorted(set(request.legs)), request.group_by, request.expand_parents,
         request.model, list(serving), request.explicit, request.weights and astuple(request.weights), request.fusion,
-        request.asked and normalise_query(request.asked),
+        request.asked and normalise_query(request.asked), question_encoder_file("int8"),
     ]  # fmt: skip
     named = question_keys(request.query) if "graph" in request.legs else ()
     return CacheAddress(

@@ -66,15 +66,22 @@ async def _embed(context: SearchContext, model: EmbeddingModel) -> QueryVectors:
     deps, text = context.deps, context.text
     capacity = context.settings.cache.query_embeddings if context.request.cache else 0
     degraded: tuple[str, ...] = ()
-    encoder = _encoder_of(deps, model)
+    embedder, encoder, reason = None, "", ""
+    try:
+        embedder = deps.embedder_of(model)
+        encoder = question_encoder(embedder)
+    except (ProviderError, SettingsError) as error:  # what was kept of it is known all the same
+        reason = error.detail
     try:
         if (known := await deps.embeddings.get(context.principal, model, text, capacity, encoder)) is not None:
             return QueryVectors({model.id: known})
     except Exception as error:  # a cache never fails a search
         log.exception("cache.failed", step="query embeddings")
         degraded = (f"cache: query embeddings failed ({named_reason(error)})",)
+    if embedder is None:
+        return QueryVectors({}, {model.id: f"query embedding failed ({model.name}): {reason}"}, degraded)
     try:
-        made = await context.stopwatch.measure("embed", embed_questions(deps.embedder_of(model), [text]))
+        made = await context.stopwatch.measure("embed", embed_questions(embedder, [text]))
     except (ProviderError, SettingsError) as error:
         return QueryVectors({}, {model.id: f"query embedding failed ({model.name}): {error.detail}"}, degraded)
     if made.shape[1] != model.dimensions:
@@ -83,11 +90,3 @@ async def _embed(context: SearchContext, model: EmbeddingModel) -> QueryVectors:
     vector = HalfVector(made[0].astype(np.float16))
     deps.embeddings.put(context.principal, model, text, vector, capacity, encoder)
     return QueryVectors({model.id: vector}, {}, degraded)
-
-
-def _encoder_of(deps: SearchDeps, model: EmbeddingModel) -> str:
-    """Of a model that cannot be had now: "", and what was kept of hosted ones is known all the same."""
-    try:
-        return question_encoder(deps.embedder_of(model))
-    except (ProviderError, SettingsError):
-        return ""
