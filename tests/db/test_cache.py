@@ -255,8 +255,8 @@ async def searched(services: Services) -> tuple[object, SearchResult]:
     """A result that is not stored yet, and where it belongs."""
     request, settings = SearchRequest(QUERY, ("test",)), services.settings.current
     where = cache_address(
-        services.principal, request, settings, model_id=services.search_deps.model.id, reranker=None, strategy="search",
-        answering=False,
+        services.principal, request, settings, model_id=services.search_deps.model.id, encoder="", reranker=None,
+        strategy="search", answering=False,
     )  # fmt: skip
     return where, await search(services.search_deps, services.principal, request, settings)
 

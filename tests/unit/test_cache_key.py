@@ -16,7 +16,13 @@ from cairn.retrieve.cache import cache_address, guards, is_reordered, is_storabl
 from cairn.settings import RagSettings, Settings
 
 REQUEST = SearchRequest("What is a cairn?", ("stones",))
-OTHERS: dict[str, Any] = {"model_id": 1, "reranker": None, "strategy": "fast", "answering": False}
+OTHERS: dict[str, Any] = {
+    "model_id": 1,
+    "encoder": "questions-1",
+    "reranker": None,
+    "strategy": "fast",
+    "answering": False,
+}
 
 
 def where(
@@ -53,6 +59,7 @@ def test_an_identifier_is_not_its_lower_case() -> None:
 
 CHANGES: dict[str, CacheAddress] = {
     "tenant": where(tenant=2),
+    "encoder": where(encoder="questions-2"),
     "collection": where(replace(REQUEST, collections=("other",))),
     "collections": where(replace(REQUEST, collections=("stones", "other"))),
     "top_k": where(replace(REQUEST, top_k=11)),

@@ -115,12 +115,12 @@ async def _look_up(context: SearchContext, strategy: str) -> LookUp:
     """One statement where the model of the settings serves all collections, as it nearly always does; else two."""
     deps, settings = context.deps, context.settings
     default = deps.model.id
-    reranker = context.reranker_choice.reranker
+    reranker, encoder = context.reranker_choice.reranker, question_encoder_file("int8")
     serving = [default] * len(set(context.request.collections))
     async with deps.database.reading(context.principal) as connection:
         while True:
             where = cache_address(
-                context.principal, context.request, settings, model_id=default, serving=serving,
+                context.principal, context.request, settings, model_id=default, encoder=encoder, serving=serving,
                 reranker=reranker.name if reranker and context.reranks else None, strategy=strategy,
                 answering=context.answering,
             )  # fmt: skip
@@ -207,6 +207,7 @@ def cache_address(
     settings: Settings,
     *,
     model_id: int,
+    encoder: str,
     serving: Sequence[int] = (),
     reranker: str | None,
     strategy: str,
@@ -215,7 +216,7 @@ def cache_address(
     """Where the result of this search belongs.
 
     The key is CogniDoc's (query, top_k, reranking, strategy) with what it lacks: tenant, collections, embedding
-    models, this release's encoder of questions, settings revision, retrievers, grouping, expansion and reranker. `reranker` is
+    models, encoder of questions (this release's), settings revision, retrievers, grouping, expansion and reranker. `reranker` is
     the name of the one that will run, `serving` the ids of the models whose vectors are compared in each collection. Epochs are
     no part of it: they are compared when the entry is read. Parts of identifiers and names stand beside the query, because the
     lexical retriever takes `getUserName` for more words than `getusername`, and the graph retriever Turkey for another thing
@@ -227,7 +228,7 @@ def cache_address(
         FORMAT, principal.tenant_id, request.top_k, request.rerank, reranker, strategy, answering, names, model_id,
         settings.revision, sorted(set(request.legs)), request.group_by, request.expand_parents,
         request.model, list(serving), request.explicit, request.weights and astuple(request.weights), request.fusion,
-        request.asked and normalise_query(request.asked), question_encoder_file("int8"),
+        request.asked and normalise_query(request.asked), encoder,
     ]  # fmt: skip
     named = question_keys(request.query) if "graph" in request.legs else ()
     return CacheAddress(
