@@ -58,6 +58,7 @@ from cairn.providers.configured import (
     registered_name,
 )
 from cairn.providers.fetch_pages import PageFetcher
+from cairn.providers.local_models import WhenBuilt
 from cairn.providers.metered import Meter
 from cairn.providers.onnx_embedder import OnnxEmbedder
 from cairn.providers.openai_embeddings import OpenAIEmbedder
@@ -99,8 +100,8 @@ class SharedModels:
     circuits: Circuits
     exemplars: Exemplars
     started_with: Settings
-    reader: LocalReader | None
-    table_parser: LocalTableParser | None
+    reader: WhenBuilt[LocalReader]
+    table_parser: WhenBuilt[LocalTableParser]
 
 
 @dataclass(frozen=True)
@@ -211,8 +212,9 @@ class Services:
             if isinstance(embedder, OnnxEmbedder):
                 await embedder.warm()
         read = any(reads_answers(self.settings.current, embedder) for embedder in embedders)
-        if read and isinstance(deps.reader, LocalReader):
-            await deps.reader.warm()
+        reader = deps.reader() if read else None
+        if isinstance(reader, LocalReader):
+            await reader.warm()
 
     def model_name(self, name: str) -> str:
         """As it is registered: local models have short names, and a precision."""
@@ -338,14 +340,10 @@ async def _open_shared(environment: Environment, settings: SettingsStore) -> Asy
         judge_name = judge_model_name(started_with)
         judge = embedders.get(judge_name)
         exemplars = Exemplars(KeptEmbedder(judge, _kept_in(environment.home, judge)))
-        file = find_answer_reader(environment.home)
-        reader = LocalReader(file) if file else None
-        if reader:
-            stack.push_async_callback(reader.close)
-        file = find_table_parser(environment.home)
-        table_parser = LocalTableParser(file) if file else None
-        if table_parser:
-            stack.push_async_callback(table_parser.close)
+        reader = WhenBuilt(partial(find_answer_reader, environment.home), LocalReader)
+        stack.push_async_callback(reader.close)
+        table_parser = WhenBuilt(partial(find_table_parser, environment.home), LocalTableParser)
+        stack.push_async_callback(table_parser.close)
         yield SharedModels(
             name,
             embedder,

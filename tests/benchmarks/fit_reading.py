@@ -356,7 +356,7 @@ async def judge(home: str, folders: Sequence[Path], rows: Path | None) -> tuple[
         embedder = E5.open(rag._services.environment.home)
         questions = [one for folder in folders for one in await found_for(rag, folder, embedder)]
         questions += await of_rows(rows, embedder) if rows else []
-        return await read_all(questions, rag._services.search_deps.reader, rag._services.search_deps.judge)
+        return await read_all(questions, rag._services.search_deps.reader(), rag._services.search_deps.judge)
 
 
 async def read_all(

@@ -125,7 +125,8 @@ async def test_of_two_tables_alike_none_is_computed_unless_it_is_named(services:
 async def test_where_the_parser_fails_the_answer_says_so(services: Services, tmp_path: Path) -> None:
     (tmp_path / "sentencepiece.model").write_bytes(b"")
     (tmp_path / "tables.onnx").write_bytes(b"no model")
-    broken = replace(services.search_deps, table_parser=LocalTableParser(tmp_path / "tables.onnx"))
+    parser = LocalTableParser(tmp_path / "tables.onnx")
+    broken = replace(services.search_deps, table_parser=lambda: parser)
     answer = await ask(replace(services, search_deps=broken), "what do the boats pay altogether")
     assert any("what is asked of tables could not be read" in one for one in answer.degraded)
 

@@ -105,7 +105,7 @@ async def test_a_start_loads_what_the_documents_are_searched_and_read_by(
         if name:
             await index_now(choosing, name, [Source(name, name, text.encode())])
         reader = LocalReader(file)
-        await replace(choosing, search_deps=replace(choosing.search_deps, reader=reader)).warm()
+        await replace(choosing, search_deps=replace(choosing.search_deps, reader=lambda made=reader: made)).warm()
         loaded.append("_session" in reader.__dict__)
         await reader.close()
     assert loaded == loads

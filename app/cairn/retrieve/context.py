@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, TypeVar
@@ -61,6 +61,10 @@ class Stopwatch:
         return {**self._stages, "total": round((time.perf_counter() - self._started) * 1000, 3)}
 
 
+def no_model() -> None:
+    """Where none was built."""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchDeps:
     """What the search engine is made of, the same for all searches of a process. `embedder` and `model` are those of the
@@ -68,7 +72,8 @@ class SearchDeps:
     thresholds and regressions were fitted to, whichever model serves a collection. `reranker` is chosen anew for each state of
     the settings.
 
-    `reader` finds what answers in the passages, `table_parser` reads questions about tables; None where they were not built.
+    `reader` finds what answers in the passages, `table_parser` reads questions about tables; both are asked for each time, since
+    they may be built while the process runs, and are None until then.
     `ledger` serves the retrieval cache; `embeddings` keeps vectors of queries.
     """
 
@@ -81,8 +86,8 @@ class SearchDeps:
     embedders: Embedders
     judge: Embedder
     judge_model: EmbeddingModel
-    reader: AnswerReader | None = None
-    table_parser: TableParser | None = None
+    reader: Callable[[], AnswerReader | None] = no_model
+    table_parser: Callable[[], TableParser | None] = no_model
 
     serving: ServingModels = field(default_factory=lambda: ServingModels())
 

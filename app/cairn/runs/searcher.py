@@ -75,11 +75,11 @@ class Searcher:
 
     def reader(self, collection: str) -> AnswerReader | None:
         """What finds in passages what answers, where that is installed, and on; it belongs to the model of prose."""
-        return self.deps.reader if reads_answers(self.settings, self.embedder_across(collection)) else None
+        return self.deps.reader() if reads_answers(self.settings, self.embedder_across(collection)) else None
 
     def table_parser(self, collection: str) -> TableParser | None:
         """What reads questions about tables, under the same conditions."""
-        return self.deps.table_parser if self.reader(collection) is not None else None
+        return self.deps.table_parser() if self.reader(collection) is not None else None
 
     async def rerank(self, text: str, passages: Sequence[Passage], meter: Meter) -> Reranked:
         """Never raises: `problem` tells what went wrong, and `reranker` is None where the order is the one it was given."""
