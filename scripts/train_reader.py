@@ -502,11 +502,13 @@ def exported(name: str) -> str:
 
 
 def begin_with(model: Any, adapter: Path) -> None:
-    """The model as `export` wrote it."""
+    """The model as `export` wrote it; what the adapter has not stays."""
     import torch
 
     with np.load(adapter) as stored, torch.no_grad():
         for name, value in model.named_parameters():
+            if exported(name) not in stored:
+                continue
             value.copy_(torch.from_numpy(stored[exported(name)].astype(np.float32)).reshape(value.shape))
 
 

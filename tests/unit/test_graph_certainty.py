@@ -35,6 +35,7 @@ def step(text: str, name: str, language: str) -> set[float]:
         ("So we gave RSUs again, and RSUs were taken.", "en", "RSUs", UNLIKELY),
         ("So we read about mCRPC again.", "en", "mCRPC", OPEN),
         ("So we read about 37-2020-0002-CU again.", "en", "37-2020-0002-CU", UNLIKELY),
+        ("We set the `Ⓐ ` of it.", "en", "Ⓐ ", UNLIKELY),
         ("See Treas. Reg. 7 and Treas. Reg. 8.", "en", "Treas", UNLIKELY),
         ("We gave frozen duck hulls (FDH) then. So the FDH grew, and the FDH fell.", "en", "frozen duck hulls", OPEN),
         ("We left the Frozen Duck Hulls (FDH) alone, a frozen one, a duck, two hulls. So the FDH grew.", "en",
