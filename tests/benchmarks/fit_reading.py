@@ -1,10 +1,11 @@
 """Refit what is made of the reader's word: READ of app/cairn/answer/quotation_choice.py, PRESENT_READ and RIGHT_READ of
 app/cairn/answer/confidence.py; and print what each says, kind of question by kind of question, with that kind left out.
 
-    python -m tests.benchmarks.fit_reading HOME KEPT --sets SET... --rows ROWS.jsonl.gz
+    python -m tests.benchmarks.fit_reading HOME KEPT --sets SET... --rows ROWS.jsonl.gz --manuals MANUALS
 
 SETs are those of fit_selection; ROWS are in the form of scripts/train_reader.py, of documents that were not trained on: each is
-asked of its own context and of the four of other documents that share most words with the question. What is found and read is
+asked of its own context and of the four of other documents that share most words with the question. MANUALS are those of
+tests/benchmarks/asked.py, of which the questions that are for fits are asked. What is found and read is
 kept in the file KEPT, so that fits can be made again.
 """
 
@@ -34,6 +35,7 @@ from cairn.answer.evidence import measure, question_terms
 from cairn.answer.extract import extract
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import PROMISING, READ, ReadBy, cut_stretches, nearest_cosines, read_candidates
+from cairn.domain.answer import Draft
 from cairn.domain.passage import Passage
 from cairn.evals.answers import calibration_error
 from cairn.evals.groundedness import auc
@@ -45,6 +47,7 @@ from cairn.providers.protocols import Embedder
 from cairn.runs.library import Library
 from cairn.settings import AnswerSettings
 from cairn.strategies.document_names import without_names
+from tests.benchmarks.asked import AskedOfManual, Asking, find_words, index_manuals, read_asked
 from tests.benchmarks.fit_confidence import Asked, fit_weights, probabilities, variants
 from tests.benchmarks.fit_selection import holds_answer, index, read_questions
 
@@ -70,6 +73,13 @@ class Question:
     passages: Sequence[Passage]
     other: Sequence[Passage]
     chunks: Mapping[UUID, Sequence[tuple[int, int, float]]]
+    of_manual: AskedOfManual | None = None
+
+    def is_answered_by(self, draft: Draft) -> bool:
+        """By what is quoted first; of a manual, by what is shown."""
+        if self.of_manual:
+            return self.of_manual.is_said_by(draft.text)
+        return holds(draft.citations[0].quote, self.gold)
 
     def by(self, reader: AnswerReader, passages: Sequence[Passage]) -> ReadBy:
         return ReadBy(reader, [self.chunks[passage.passage_id] for passage in passages])
@@ -152,6 +162,20 @@ async def of_rows(file: Path, embedder: E5, seed: int = 3) -> list[Question]:
     return made
 
 
+async def of_manuals(rag: cairn.Cairn, manuals: Path, embedder: E5) -> list[Question]:
+    await index_manuals(rag, manuals, ["fit"])
+    asking, made = Asking(rag, embedder), []
+    for one in read_asked(manuals, ["fit"]):
+        passages = await asking.find(one.question, one.shelf, 5)
+        places = [(passage, find_words(passage.content, one.quote)) for passage in passages]
+        gold = [passage.content[slice(*place)] for passage, place in places if place] or [one.key][: not one.is_absent]
+        cosines = await asking.cosines(one.question, passages)
+        chunks = {passage.passage_id: near for passage, near in zip(passages, cosines, strict=True)}
+        group = f"{one.manual} {one.style}"
+        made.append(Question(one.manual, group, one.question, gold, passages, (), chunks, one))
+    return made
+
+
 async def _made(asked: str, passages: Sequence[Passage], embedder: E5) -> dict[UUID, list[tuple[int, int, float]]]:
     """Stretches in place of chunks."""
     (question,) = await embedder.embed_questions([asked])
@@ -228,7 +252,7 @@ async def ask(question: Question, reader: AnswerReader, embedder: Embedder) -> l
     for read, answerable in variants(question.passages, without, answers):
         draft = await extract(question.text, read, embedder, AnswerSettings(), enough=0.0, by=question.by(reader, read))
         if draft.evidence and draft.evidence.read is not None and draft.citations:
-            right = answerable and holds(draft.citations[0].quote, question.gold)
+            right = answerable and question.is_answered_by(draft)
             asked.append(Asked(question.family, draft.evidence, answerable, right))
     return asked
 
@@ -351,11 +375,14 @@ def _line(name: str, present: Floats, confidence: Floats, asked: Sequence[Asked]
 # --- the command ----------------------------------------------------------------------------------------------------------
 
 
-async def judge(home: str, folders: Sequence[Path], rows: Path | None) -> tuple[list[Choice], list[Asked]]:
+async def judge(
+    home: str, folders: Sequence[Path], rows: Path | None, manuals: Path | None
+) -> tuple[list[Choice], list[Asked]]:
     async with cairn.open(home) as rag:
         embedder = E5.open(rag._services.environment.home)
         questions = [one for folder in folders for one in await found_for(rag, folder, embedder)]
         questions += await of_rows(rows, embedder) if rows else []
+        questions += await of_manuals(rag, manuals, embedder) if manuals else []
         return await read_all(questions, rag._services.search_deps.reader(), rag._services.search_deps.judge)
 
 
@@ -378,10 +405,11 @@ def main() -> None:
     parser.add_argument("kept", type=Path)
     parser.add_argument("--sets", type=Path, nargs="*", default=[])
     parser.add_argument("--rows", type=Path)
+    parser.add_argument("--manuals", type=Path)
     parser.add_argument("--enough", type=float, default=0.3)
     arguments = parser.parse_args()
     if not arguments.kept.is_file():
-        found = asyncio.run(judge(arguments.home, arguments.sets, arguments.rows))
+        found = asyncio.run(judge(arguments.home, arguments.sets, arguments.rows, arguments.manuals))
         arguments.kept.write_bytes(pickle.dumps(found))
     choices, asked = pickle.loads(arguments.kept.read_bytes())
     report_choice(choices)
