@@ -132,3 +132,19 @@ def test_any_block_gives_metadata_that_can_be_stored(block: str, mark: str) -> N
     found = read_front_matter(f"{mark}\n{block}\n{mark}\nText")
     assert "\x00" not in str(found.metadata)
     str(found.metadata).encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "first_line"),
+    [
+        ("---\ntitle: The bar\n---\n# {{ page.title }}\n\nText", "The bar", "# The bar"),
+        ("---\ntitle: The bar\n---\n\n## {{- title -}}\nText", "The bar", "## The bar"),
+        ("# {{ page.title }}\n\nText", None, "Text"),
+        ("```\n# {{ page.title }}\n```\n", None, "```"),
+        ("```\n# no title\n```\n# Moorings\n", "Moorings", "```"),
+        ("# {{ page.title }} of it\n", "{{ page.title }} of it", "# {{ page.title }} of it"),
+    ],
+)
+async def test_a_heading_that_is_the_title_by_a_template_is_that_title(text: str, title: str | None, first_line: str) -> None:
+    parsed = await parse(Source("notes.md", "notes.md", text.encode()), IngestSettings())
+    assert (parsed.title, parsed.text.strip().splitlines()[0]) == (title, first_line)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Any
 
@@ -25,14 +25,17 @@ _IMAGE = re.compile(
     r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)",
     re.IGNORECASE,
 )
+_TEMPLATE_TITLE = re.compile(r"\A\s*(#{1,6}[ \t]+)\{\{-?[ \t]*(?:page\.)?title[ \t]*-?\}\}[ \t]*(?:\n|\Z)")
 _EMPTY_LINK = re.compile(r"(?<!\!)\[[ \t]*\]\([^()\n]*\)")
 
 
 def load(content: bytes, limits: LoadLimits) -> LoadedText:
-    """Title from the front matter, else from the first heading of level 1."""
+    """Title from the front matter, else from the first heading of level 1. Where that heading is the title by a template of a
+    site ("# {{ page.title }}"), it is that title, or goes."""
     text = _decoded(content)
     front = read_front_matter(text)
     text = strip_images(plain_markup(text[front.end :]))
+    text = _TEMPLATE_TITLE.sub(lambda match: f"{match[1]}{front.title}\n" if front.title else "", text)
     return LoadedText(repeat_headers(text), title=front.title or _title(text))
 
 
@@ -64,17 +67,25 @@ def repeat_headers(text: str) -> str:
 def strip_images(text: str) -> str:
     """Without images, except where image syntax is quoted inside a fenced block."""
     parts: list[str] = []
-    position, fence = 0, ""
+    position = 0
+    for start, end in _fenced(text):
+        parts += [_strip(text[position:start]), text[start:end]]
+        position = end
+    return "".join((*parts, _strip(text[position:])))
+
+
+def _fenced(text: str) -> Iterator[tuple[int, int]]:
+    """Where fenced blocks stand; one that is not closed goes on to the end."""
+    begins, fence = 0, ""
     for match in _FENCED.finditer(text):
         mark = match.group(1)
         if not fence:
-            parts.append(_strip(text[position : match.start()]))
-            position, fence = match.start(), mark
+            begins, fence = match.start(), mark
         elif mark.startswith(fence) and not text[match.end() : _line_end(text, match.end())].strip():
-            parts.append(text[position : match.end()])
-            position, fence = match.end(), ""
-    rest = text[position:]
-    return "".join((*parts, rest if fence else _strip(rest)))
+            yield begins, match.end()
+            fence = ""
+    if fence:
+        yield begins, len(text)
 
 
 def _strip(text: str) -> str:
@@ -93,5 +104,10 @@ def _line_end(text: str, start: int) -> int:
 
 
 def _title(text: str) -> str | None:
-    first = _HEADING.search(text)
-    return first.group(1).rstrip("# \t") or None if first else None
+    """Of the first heading; a comment in a fenced block is none."""
+    position = 0
+    for start, end in (*_fenced(text), (len(text), len(text))):
+        if first := _HEADING.search(text, position, start):
+            return first.group(1).rstrip("# \t") or None
+        position = end
+    return None
