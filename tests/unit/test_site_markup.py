@@ -127,6 +127,8 @@ def test_what_is_no_markup_of_a_site_stays_as_it_is(text: str) -> None:
         (":::caution", "Caution:"),
         ("```{csv-table}\n:header: a,b\n\n1,2\n```", "| a | b |\n| --- | --- |\n| 1 | 2 |"),
         ("- a\n\n  ??? note\n      Inside.\n\nafter", "- a\n\nNote: Inside.\n\nafter"),
+        ("@[code{2-3}](@snippets/ls.sh)\n\nIt lists.", "It lists."),
+        ("Write to @[code](a.sh) me.", "Write to @[code](a.sh) me."),
     ],
 )
 def test_small_pieces(text: str, expected: str | None) -> None:
@@ -139,7 +141,7 @@ def test_small_pieces(text: str, expected: str | None) -> None:
 UNITS = [
     "<", "<a ", "<a>", "</a>", "<br>", "<table>", "<td>", "<pre>", "<!--", "<!-- -->", "`", "``", "<A>\n", "<A/>", "<h1>", "{a}`",
     "{a}`b`", ":::a\n", ":::\n", "```{a}\n", "```\n", "~~~\n", "!!! a\n", '=== "a"\n', "    ", "\n", "import 'a'\n",
-    "export const\n", "<table><tr><td rowspan=50 colspan=50>a", "(a)=\n", "<a b='", "<pre></pre>", "```{list-table}\n* - a\n",
+    "export const\n", "<table><tr><td rowspan=50 colspan=50>a", "(a)=\n", "@[code](a)\n", "@[code", "<a b='", "<pre></pre>", "```{list-table}\n* - a\n",
     "<script>", "|<br>", "</table><table>", "`<!--",
 ]  # fmt: skip
 

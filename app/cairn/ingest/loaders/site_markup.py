@@ -44,6 +44,8 @@ _IMPORT: Final = re.compile(
 )
 _EXPORT: Final = re.compile(r"export[ \t]{1,9}(?:const|let|var|default|function|async|class|\{|\*)")
 _TARGET: Final = re.compile(r"\([\w:.+ -]{1,200}\)=[ \t]{0,9}$")
+_IMPORTED_CODE: Final = re.compile(r"[ \t]{0,16}@\[code[^\]\n]{0,200}\]\([^()\n]{1,300}\)[ \t]{0,9}$")
+"""Of VuePress: code that stands in another file."""
 _INDENTED: Final = re.compile(
     r"(?P<mark>!!!|\?\?\?\+?)[ \t]{1,9}(?P<name>[a-z][\w-]{0,40})(?:[ \t][\w -]{0,60})?"
     r"(?:[ \t]{0,9}\"(?P<title>[^\"\n]{0,500})\")?[ \t]{0,9}$"
@@ -437,7 +439,7 @@ class _Blocks:
             self.at += len(line)
             return
         self.in_options = self.in_options and not bare
-        marks = (_IMPORT, _TARGET, self.remark)
+        marks = (_IMPORT, _TARGET, _IMPORTED_CODE, self.remark)
         if any(mark.match(line.rstrip("\n")) for mark in marks):
             self.at += len(line)
             return
