@@ -15,7 +15,7 @@ from cairn.answer.computed import CONFIDENCE, SHOWN_ONLY
 from cairn.domain.answer import Answer
 from cairn.domain.document import Indexed, Source
 from cairn.providers.table_parser import LocalTableParser, find_table_parser
-from cairn.service.documents import create_collection, delete_document, index_now
+from cairn.service.documents import create_collection, delete_collection, delete_document, index_now
 from cairn.settings import SettingsStore
 from cairn.strategies.computed import CERTAIN, MOST_RIGHT
 from cairn.wiring import Services
@@ -83,6 +83,31 @@ async def test_what_is_sure_is_computed_and_called_likely(
     assert answer.route["computed"]["sql"].startswith("--")
     assert (answer.answered, answer.confidence_word) == ("yes", "likely")
     assert CERTAIN < answer.confidence <= MOST_RIGHT
+
+
+SETTINGS = """# Configuración
+
+| Variable | Tipo | Descripción |
+| --- | --- | --- |
+| colores | fila | ajustes de los colores que usa la tabla (ver tema) |
+| modo | "vi" o "emacs" | cambia la edición de línea |
+| aviso | booleano | si avisar cuando un comando externo falla |
+| espera | entero | el tiempo de espera entre los modos de edición |
+| rutas | tabla de cadenas | RUTAS para usar en la búsqueda de binarios |
+| inicio | lista de cadenas | comandos para ejecutar cuando el programa arranca |
+| indices | booleano | elimina la columna de índice de la tabla |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "computed"), [("¿Cómo se indican las cadenas?", False), ("¿Qué variables son cadenas?", True)]
+)
+async def test_how_something_is_done_is_no_list_of_rows(services: Services, question: str, computed: bool) -> None:
+    await create_collection(services, "ajustes", "e5")
+    await index_now(services, "ajustes", [Source("ajustes.md", "ajustes.md", SETTINGS.encode())])
+    answer = await answered(services, question, collection="ajustes")
+    await delete_collection(services, "ajustes")
+    assert ("computed" in answer.route) == computed
 
 
 async def test_what_rules_read_the_same_is_as_sure_as_they_are(services: Services) -> None:

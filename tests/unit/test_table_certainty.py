@@ -12,7 +12,7 @@ from cairn.answer.confidence import SURE
 from cairn.domain.computation import Computation
 from cairn.domain.table import TableAddress, TableSketch
 from cairn.runs.library import TableComputation
-from cairn.strategies.computed import CERTAIN, MEANT, MOST_RIGHT, Computed, choose, probably_right
+from cairn.strategies.computed import CERTAIN, MEANT, MOST_RIGHT, Computed, choose, opens_with_how, probably_right
 
 
 @pytest.mark.parametrize(
@@ -82,3 +82,19 @@ def test_lists_are_alike_by_their_rows_and_numbers() -> None:
     assert choose(counts, computed("", "wood, old: 2", "steel, new: 1", listed=True)) is counts
     assert choose(counts, computed("", "wood: 1030", "steel: 640", listed=True)) is None
     assert choose(counts, computed("2", "wood: 2", "steel: 1")) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "how"),
+    [
+        ("how are strings written", True),
+        ("¿Cómo se indican las cadenas?", True),
+        ("Comment écrit-on les chaînes ?", True),
+        ("Wie werden Zeichenketten angegeben?", True),
+        ("¿Qué variables son cadenas?", False),
+        ("which settings are strings, and how", False),
+        ("", False),
+    ],
+)
+def test_what_opens_with_how_asks_for_no_rows(question: str, how: bool) -> None:
+    assert opens_with_how(question) == how
