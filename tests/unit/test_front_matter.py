@@ -145,6 +145,8 @@ def test_any_block_gives_metadata_that_can_be_stored(block: str, mark: str) -> N
         ("# {{ page.title }} of it\n", "{{ page.title }} of it", "# {{ page.title }} of it"),
     ],
 )
-async def test_a_heading_that_is_the_title_by_a_template_is_that_title(text: str, title: str | None, first_line: str) -> None:
+async def test_a_heading_that_is_the_title_by_a_template_is_that_title(
+    text: str, title: str | None, first_line: str
+) -> None:
     parsed = await parse(Source("notes.md", "notes.md", text.encode()), IngestSettings())
     assert (parsed.title, parsed.text.strip().splitlines()[0]) == (title, first_line)

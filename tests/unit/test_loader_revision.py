@@ -43,7 +43,8 @@ def files() -> dict[str, bytes]:
     sheet.text(50, 40, "A report", size=18)
     sheet.rows(100, ROWS, (300, 400))
     texts = {
-        "a.md": MARKDOWN, "b.md": BY_TEMPLATE, "a.html": HTML, "a.rst": RST, "a.tex": PAPER, "a.adoc": GUIDE, "a.wiki": PAGE, "a.1": BY_HAND,
+        "a.md": MARKDOWN, "b.md": BY_TEMPLATE,
+        "a.html": HTML, "a.rst": RST, "a.tex": PAPER, "a.adoc": GUIDE, "a.wiki": PAGE, "a.1": BY_HAND,
         "a.csv": "a,100s,a\n1,2,3\n3,4,5\n", "a.txt": "Text\u00ad\n", "a.py": "def f():\n    pass\n", "a.ipynb": NOTEBOOK,
         "a.eml": MAIL,
     }  # fmt: skip

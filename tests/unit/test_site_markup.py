@@ -141,7 +141,8 @@ def test_small_pieces(text: str, expected: str | None) -> None:
 UNITS = [
     "<", "<a ", "<a>", "</a>", "<br>", "<table>", "<td>", "<pre>", "<!--", "<!-- -->", "`", "``", "<A>\n", "<A/>", "<h1>", "{a}`",
     "{a}`b`", ":::a\n", ":::\n", "```{a}\n", "```\n", "~~~\n", "!!! a\n", '=== "a"\n', "    ", "\n", "import 'a'\n",
-    "export const\n", "<table><tr><td rowspan=50 colspan=50>a", "(a)=\n", "@[code](a)\n", "@[code", "<a b='", "<pre></pre>", "```{list-table}\n* - a\n",
+    "export const\n", "<table><tr><td rowspan=50 colspan=50>a", "(a)=\n",
+    "@[code](a)\n", "@[code", "<a b='", "<pre></pre>", "```{list-table}\n* - a\n",
     "<script>", "|<br>", "</table><table>", "`<!--",
 ]  # fmt: skip
 

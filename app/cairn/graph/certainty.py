@@ -177,8 +177,8 @@ def _step(sign: _Signs, small: set[str], expanded: bool, nouns: bool) -> float:
 
 
 def _is_broken(name: str, words: Sequence[str]) -> bool:
-    """Whether it has no letters (a key is written Ⓐ), holds a choice, begins with a legal form or goes on behind one ("Wyeth LLC Texas"), says its first word twice,
-    joins two lines of a heading, or ends in a small word."""
+    """Whether it has no letters (a key is written Ⓐ), holds a choice, begins with a legal form or goes on behind one ("Wyeth LLC
+    Texas"), says its first word twice, joins two lines of a heading, or ends in a small word."""
     if "/" in name or len(words) < 2:
         return "/" in name or not words
     ended = any(
