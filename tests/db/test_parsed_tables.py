@@ -100,7 +100,8 @@ SETTINGS = """# Configuración
 
 
 @pytest.mark.parametrize(
-    ("question", "computed"), [("¿Cómo se indican las cadenas?", False), ("¿Qué variables son cadenas?", True)]
+    ("question", "computed"),
+    [("¿Cómo se indican las cadenas?", False), ("¿Qué variables son cadenas?", True)],
 )
 async def test_how_something_is_done_is_no_list_of_rows(services: Services, question: str, computed: bool) -> None:
     await create_collection(services, "ajustes", "e5")

@@ -6,8 +6,9 @@ import gzip
 import json
 import re
 from collections import Counter
+from dataclasses import replace
 
-from tests.benchmarks.asked import FOLDER, find_words, read_manuals
+from tests.benchmarks.asked import FOLDER, AskedOfManual, find_words, read_manuals
 
 MANUALS = read_manuals()
 with gzip.open(FOLDER / "questions.jsonl.gz", "rt", encoding="utf-8") as _lines:
@@ -49,3 +50,14 @@ def test_a_place_is_found_by_its_words_whatever_marks_stand_between() -> None:
     assert find_words(text, "use max_size 10 at most") == (15, text.index("; then") - 2)
     assert find_words(text, "max_size = 11") is None
     assert find_words(text, "") is None
+    start, end = find_words("İİİİ Set the limit to 10 now.", "Limit to 10") or (0, 0)
+    assert "İİİİ Set the limit to 10 now."[start:end] == "limit to 10"
+
+
+def test_a_short_key_is_said_only_where_its_quotation_is() -> None:
+    asked = AskedOfManual("m", "s", "fit", "en", "plain", "How many?", "a.md", "up to **8** shelves", "8")
+    assert asked.is_said_by("It holds up to 8 shelves.")
+    assert not asked.is_said_by("Restart within 8 days.")
+    signs = replace(asked, quote="Write `%` before it", key="%")
+    assert signs.is_said_by("Write % before it.")
+    assert not signs.is_said_by("Nothing.")

@@ -142,6 +142,12 @@ def test_any_block_gives_metadata_that_can_be_stored(block: str, mark: str) -> N
         ("# {{ page.title }}\n\nText", None, "Text"),
         ("```\n# {{ page.title }}\n```\n", None, "```"),
         ("```\n# no title\n```\n# Moorings\n", "Moorings", "```"),
+        (
+            "---\ntitle: |\n  The bar,\n  above\n---\n# {{ page.title | escape }} #\nText",
+            "The bar, above",
+            "# The bar, above",
+        ),
+        ("```npm i x``` installs it.\n\n# Moorings", "Moorings", "```npm i x``` installs it."),
         ("# {{ page.title }} of it\n", "{{ page.title }} of it", "# {{ page.title }} of it"),
     ],
 )

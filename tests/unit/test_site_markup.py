@@ -127,7 +127,11 @@ def test_what_is_no_markup_of_a_site_stays_as_it_is(text: str) -> None:
         (":::caution", "Caution:"),
         ("```{csv-table}\n:header: a,b\n\n1,2\n```", "| a | b |\n| --- | --- |\n| 1 | 2 |"),
         ("- a\n\n  ??? note\n      Inside.\n\nafter", "- a\n\nNote: Inside.\n\nafter"),
-        ("@[code{2-3}](@snippets/ls.sh)\n\nIt lists.", "It lists."),
+        ("@[code](@snippets/ls.sh)\n\nIt lists.", "It lists."),
+        ("@[code js{2-3}:no-line-numbers](@snippets/ls.js)\n\nIt lists.", "It lists."),
+        ("@[codecov](https://example.org)", "@[codecov](https://example.org)"),
+        ("@[code of conduct](COC.md)", "@[code of conduct](COC.md)"),
+        ("Text\n\n    @[code](a.sh)", "Text\n\n    @[code](a.sh)"),
         ("Write to @[code](a.sh) me.", "Write to @[code](a.sh) me."),
     ],
 )

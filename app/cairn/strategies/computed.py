@@ -18,7 +18,8 @@ from cairn.domain.answer import coverage_of
 from cairn.domain.event import Progress, SourcesFound, Token
 from cairn.domain.passage import Passage
 from cairn.errors import ProviderError
-from cairn.language.lexicon import every
+from cairn.language.lexicon import every, languages
+from cairn.language.linear import bounded
 from cairn.language.text import fold_line
 from cairn.query.table_words import read_question
 from cairn.runs.context import Outcome, Run
@@ -30,6 +31,7 @@ MEANT: Final = 0.45  # measured: tests/unit/test_table_certainty.py
 """and that the table is shown, where nothing else answers."""
 
 _HOW: Final = every(lambda one: one.questions.why)
+_CALLED: Final = bounded("|".join(pattern for one in languages() for pattern in one.questions.names))
 _WORD: Final = re.compile(r"\w+")
 
 
@@ -70,18 +72,21 @@ async def compute_answer(run: Run) -> tuple[Outcome | None, ParsedTable | None]:
     if meant is not None and (by_rules is not None or meant.parsed.certainty >= CERTAIN):
         found = await run.deps.library.compute(meant)
         by_parser = _worded(run, found, probably_right(meant.parsed.certainty))
-        if found is not None and found.computation.operation == "listing" and opens_with_how(run.plan.text):
+        listing = found is not None and found.computation.operation == "listing"
+        if by_rules is None and listing and asks_how(run.plan.text):
             by_parser = None
     chosen = choose(by_rules, by_parser)
     run.record.spent("answer", began)
     return (None, meant) if chosen is None else (await _told(run, chosen), None)
 
 
-def opens_with_how(question: str) -> bool:
-    """Whether it asks how or why, which no list of rows says: "¿Cómo se indican las cadenas?" asks none of a table with a column
-    "tipo" in which "cadenas" stands. (How many and how old ask for no list.)"""
-    words = _WORD.findall(fold_line(question))
-    return bool(words) and words[0] in _HOW
+def asks_how(question: str) -> bool:
+    """Whether it asks how or why something is so, which no list of rows says: "¿Cómo se indican las cadenas?" asks for none of a
+    table with a column "tipo" in which "cadenas" stands. How things are called is a list of names; how many and how old ask for
+    no list."""
+    opening = fold_line(question).lstrip("¿¡ ")
+    words = _WORD.findall(opening)
+    return bool(words) and words[0] in _HOW and not _CALLED.match(opening)
 
 
 def choose(by_rules: Computed | None, by_parser: Computed | None) -> Computed | None:

@@ -15,7 +15,7 @@ from cairn.language.stretches import stretches
 from cairn.language.tables import PIECE_CHARS, TableWriter, tables_in
 
 _HEADING = re.compile(r"^ {0,3}#[ \t]+(\S.*)$", re.MULTILINE)
-_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.MULTILINE)
+_FENCED = re.compile(r"^ {0,3}(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
 # No nested brackets or newlines inside: every alternative stops at the next opening character, so time stays linear.
 _IMAGE = re.compile(
     r"(?P<code>`[^`\n]*`)"  # quoted syntax stays
@@ -25,7 +25,9 @@ _IMAGE = re.compile(
     r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)",
     re.IGNORECASE,
 )
-_TEMPLATE_TITLE = re.compile(r"\A\s*(#{1,6}[ \t]+)\{\{-?[ \t]*(?:page\.)?title[ \t]*-?\}\}[ \t]*(?:\n|\Z)")
+_TEMPLATE_TITLE = re.compile(
+    r"\A\s*(#{1,6}[ \t]+)\{\{-?[ \t]*(?:page\.)?title[ \t]*(?:\|[^{}\n]{0,80})?-?\}\}[ \t#]*(?:\n|\Z)"
+)
 _EMPTY_LINK = re.compile(r"(?<!\!)\[[ \t]*\]\([^()\n]*\)")
 
 
@@ -35,7 +37,8 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     text = _decoded(content)
     front = read_front_matter(text)
     text = strip_images(plain_markup(text[front.end :]))
-    text = _TEMPLATE_TITLE.sub(lambda match: f"{match[1]}{front.title}\n" if front.title else "", text)
+    title = " ".join((front.title or "").split()).lstrip("# ")
+    text = _TEMPLATE_TITLE.sub(lambda match: f"{match[1]}{title}\n" if title else "", text)
     return LoadedText(repeat_headers(text), title=front.title or _title(text))
 
 

@@ -44,7 +44,9 @@ _IMPORT: Final = re.compile(
 )
 _EXPORT: Final = re.compile(r"export[ \t]{1,9}(?:const|let|var|default|function|async|class|\{|\*)")
 _TARGET: Final = re.compile(r"\([\w:.+ -]{1,200}\)=[ \t]{0,9}$")
-_IMPORTED_CODE: Final = re.compile(r"[ \t]{0,16}@\[code[^\]\n]{0,200}\]\([^()\n]{1,300}\)[ \t]{0,9}$")
+_IMPORTED_CODE: Final = re.compile(
+    r" {0,3}@\[code(?:[ \t][\w+-]{1,20})?(?:\{[^{}\]\n]{0,60}\})?(?::[\w-]{1,40}){0,3}\]\([^()\n]{1,300}\)[ \t]{0,9}$"
+)
 """Of VuePress: code that stands in another file."""
 _INDENTED: Final = re.compile(
     r"(?P<mark>!!!|\?\?\?\+?)[ \t]{1,9}(?P<name>[a-z][\w-]{0,40})(?:[ \t][\w -]{0,60})?"
@@ -109,7 +111,7 @@ _MYST: Final = re.compile(
 """A directive, a target or a role."""
 _MARKS: Final = (
     "<", "{", ":::", "\n: ", "\n:\t", "!!! ", "??? ", "???+ ", '=== "', '===! "', '===+ "', "import ", "export ", ")=", "% SPDX-",
-    "++", ":material-", ":octicons-", ":fontawesome-", ":simple-", "_check_mark:", ":x:",
+    "++", "@[code", ":material-", ":octicons-", ":fontawesome-", ":simple-", "_check_mark:", ":x:",
 )  # fmt: skip
 """One of which is in every text that is not as it is to be."""
 
