@@ -131,7 +131,7 @@ class StretchRow:
     text: str
 
 
-class Asking:
+class ManualFinder:
     """What the product finds for a question, and which stretches of it it would read."""
 
     def __init__(self, rag: cairn.Cairn, embedder: E5) -> None:
@@ -169,10 +169,10 @@ class Asking:
         return [StretchRow(path, text) for path, text in zip(paths, texts, strict=True)]
 
 
-async def make_rows(asking: Asking, questions: Sequence[AskedOfManual]) -> AsyncIterator[Mapping[str, Any]]:
+async def make_rows(finder: ManualFinder, questions: Sequence[AskedOfManual]) -> AsyncIterator[Mapping[str, Any]]:
     for one in questions:
-        passages = await asking.find(one.question, one.shelf)
-        near = await asking.stretches(one.question, passages)
+        passages = await finder.find(one.question, one.shelf)
+        near = await finder.stretches(one.question, passages)
         if not near:
             continue
         row = {
@@ -185,7 +185,7 @@ async def make_rows(asking: Asking, questions: Sequence[AskedOfManual]) -> Async
                 "others": others,
             }  # fmt: skip
             continue
-        right = await _answering(asking, one, passages, near)
+        right = await _answering(finder, one, passages, near)
         if right is None:
             continue
         stretch, (start, end) = right
@@ -201,15 +201,15 @@ async def make_rows(asking: Asking, questions: Sequence[AskedOfManual]) -> Async
 
 
 async def _answering(
-    asking: Asking, one: AskedOfManual, passages: Sequence[Passage], near: Sequence[StretchRow]
+    finder: ManualFinder, one: AskedOfManual, passages: Sequence[Passage], near: Sequence[StretchRow]
 ) -> tuple[StretchRow, tuple[int, int]] | None:
     """The stretch that answers, and where; looked for by its own words where the question does not find it."""
     for stretch in near:
         if place := find_words(stretch.text, one.quote):
             return stretch, place
-    for passage in (*passages, *await asking.find(one.quote, one.shelf)):
+    for passage in (*passages, *await finder.find(one.quote, one.shelf)):
         if find_words(passage.content, one.quote):
-            for stretch in await asking.stretches(one.question, [passage], MOST):
+            for stretch in await finder.stretches(one.question, [passage], MOST):
                 if place := find_words(stretch.text, one.quote):
                     return stretch, place
     return None
@@ -219,9 +219,9 @@ async def write_rows(home: str, manuals: Path, out: Path, uses: Sequence[str]) -
     questions, written = list(read_asked(manuals, uses)), 0
     async with cairn.open(home) as rag:
         await index_manuals(rag, manuals, uses)
-        asking = Asking(rag, E5.open(rag._services.environment.home))
+        finder = ManualFinder(rag, E5.open(rag._services.environment.home))
         with gzip.open(out, "wt", encoding="utf-8") as lines:
-            async for row in make_rows(asking, questions):
+            async for row in make_rows(finder, questions):
                 lines.write(json.dumps(row, ensure_ascii=False) + "\n")
                 written += 1
     print(f"{written} rows of {len(questions)} questions")

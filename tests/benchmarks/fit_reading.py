@@ -47,7 +47,7 @@ from cairn.providers.protocols import Embedder
 from cairn.runs.library import Library
 from cairn.settings import AnswerSettings
 from cairn.strategies.document_names import without_names
-from tests.benchmarks.asked import AskedOfManual, Asking, find_words, index_manuals, read_asked
+from tests.benchmarks.asked import AskedOfManual, ManualFinder, find_words, index_manuals, read_asked
 from tests.benchmarks.fit_confidence import Asked, fit_weights, probabilities, variants
 from tests.benchmarks.fit_selection import holds_answer, index, read_questions
 
@@ -164,12 +164,12 @@ async def of_rows(file: Path, embedder: E5, seed: int = 3) -> list[Question]:
 
 async def of_manuals(rag: cairn.Cairn, manuals: Path, embedder: E5) -> list[Question]:
     await index_manuals(rag, manuals, ["fit"])
-    asking, made = Asking(rag, embedder), []
+    finder, made = ManualFinder(rag, embedder), []
     for one in read_asked(manuals, ["fit"]):
-        passages = await asking.find(one.question, one.shelf, 5)
+        passages = await finder.find(one.question, one.shelf, 5)
         places = [(passage, find_words(passage.content, one.quote)) for passage in passages]
         gold = [passage.content[slice(*place)] for passage, place in places if place] or [one.key][: not one.is_absent]
-        cosines = await asking.cosines(one.question, passages)
+        cosines = await finder.cosines(one.question, passages)
         chunks = {passage.passage_id: near for passage, near in zip(passages, cosines, strict=True)}
         group = f"{one.manual} {one.style}"
         made.append(Question(one.manual, group, one.question, gold, passages, (), chunks, one))
