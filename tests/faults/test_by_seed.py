@@ -29,7 +29,7 @@ from tests.faults.by_seed.run import (
     open_yard,
     read_seeds,
 )
-from tests.faults.by_seed.world import COLLECTION, Violation, World, open_world
+from tests.faults.by_seed.world import COLLECTION, Memory, Violation, World, open_world
 
 pytestmark = pytest.mark.fault
 beside = pytest.mark.asyncio(loop_scope="module")
@@ -62,11 +62,20 @@ def test_seeds_are_read_as_they_are_typed() -> None:
         read_seeds("all")
 
 
+def test_what_is_deleted_in_the_same_round_may_be_refused_and_nothing_else() -> None:
+    memory = Memory()
+    with memory.writing((0, "d2"), "a text"), memory.writing((0, "d2"), None), memory.writing((0, "d0"), "another"):
+        assert memory.is_deleted_now((0, "d2"))
+        assert not memory.is_deleted_now((0, "d0")) and not memory.is_deleted_now((1, "d2"))
+    memory.end_round()
+    assert not memory.is_deleted_now((0, "d2"))
+
+
 # --- whatever strikes ---------------------------------------------------------------------------------------------------
 
 
 @beside
-@pytest.mark.parametrize("seed", [3])
+@pytest.mark.parametrize("seed", [3, 700289])  # in the second a document is deleted while it is indexed
 async def test_nothing_is_broken_whatever_strikes(run: Run, seed: int) -> None:
     report = await run(seed)
     assert report.violation is None, str(report)

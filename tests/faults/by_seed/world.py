@@ -109,6 +109,10 @@ class Memory:
         self.writes.setdefault(name, []).append(write)
         yield write
 
+    def is_deleted_now(self, name: Name) -> bool:
+        """Whether an operation of this round tries to delete it: what is indexed meanwhile is refused, so that it stays deleted."""
+        return any(one.text is None for one in self.writes.get(name, ()))
+
     def end_round(self) -> None:
         """One that was acknowledged replaced what was there before; one that was not may have."""
         for name, tried in self.writes.items():
@@ -290,7 +294,7 @@ class World:
             def told(outcome: Any) -> None:
                 if isinstance(outcome, Indexed):
                     writes[outcome.external_id].known = True
-                else:
+                elif not self.memory.is_deleted_now((step.tenant, outcome.external_id)):
                     self.memory.wrong.append(("a fault rejects no document", str(outcome)))
 
             sources = [_source(step.tenant, name, step.turn) for name in step.names]
