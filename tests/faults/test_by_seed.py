@@ -66,7 +66,8 @@ def test_what_is_deleted_in_the_same_round_may_be_refused_and_nothing_else() -> 
     memory = Memory()
     with memory.writing((0, "d2"), "a text"), memory.writing((0, "d2"), None), memory.writing((0, "d0"), "another"):
         assert memory.is_deleted_now((0, "d2"))
-        assert not memory.is_deleted_now((0, "d0")) and not memory.is_deleted_now((1, "d2"))
+        assert not memory.is_deleted_now((0, "d0"))
+        assert not memory.is_deleted_now((1, "d2"))
     memory.end_round()
     assert not memory.is_deleted_now((0, "d2"))
 

@@ -41,6 +41,12 @@ def test_a_section_of_paragraphs_of_six_hundred_characters_is_shown_whole(length
     assert (span_of(in_long_section(f"## Fees\n\n{text}\n\n## Hours"), "Masts are blue.") == text) is whole
 
 
+@pytest.mark.parametrize(("length", "more"), [(80, True), (81, False)])
+def test_a_first_paragraph_of_eighty_characters_is_shown_with_the_next(length: int, more: bool) -> None:
+    said, behind = sentence(length, "No"), "\n\n".join(f"Ship {n} sails to port." for n in range(40))
+    assert ("Ship 3 sails" in span_of(f"## Fees\n\n{said}\n\n{behind}\n\n## Hours", said)) is more
+
+
 @pytest.mark.parametrize(("length", "whole"), [(300, True), (301, False)])
 def test_a_paragraph_of_three_hundred_characters_is_shown_whole(length: int, whole: bool) -> None:
     text = " ".join(["Masts are blue."] + [f"Ship {n} sails." for n in range(9)])

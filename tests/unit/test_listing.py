@@ -27,6 +27,10 @@ from tests.waiting import patience
         ("\u00bfcu\u00e1l es el documento m\u00e1s reciente?", ListRequest(age="newest")),
         ("how many words in all documents?", ListRequest("count", "words")),
         ('which people are mentioned in "report.pdf"?', ListRequest(unit="people", within=("report.pdf",))),
+        (
+            'documents that do not mention "rates of the last quarter"',
+            ListRequest(excluded=("rates of the last quarter",)),
+        ),
         ("documents not about wind", ListRequest(excluded=("wind",))),
         ("Dokumente, nicht über Wind", ListRequest(excluded=("Wind",))),
         ('documents about "research and development"', ListRequest(mentioned=(("research and development",),))),
@@ -45,6 +49,9 @@ def test_all_of_a_request_is_understood(message: str, wanted: ListRequest) -> No
         "How many items from Ortmann are below the reorder level?", "how many files from Kim have we lost?",
         "How many items are not discontinued?", "List all items", "How many invoices are not paid?",
         "Wie viele Rechnungen sind nicht bezahlt?",
+        "¿qué archivo contiene datos sensibles que no debo subir a un repositorio público?",
+        "quel fichier contient les clés que je ne dois pas publier sur le serveur ?",
+        "which file contains secrets, not to be put into a repository",
     ],
 )  # fmt: skip
 def test_other_questions_are_no_lists(message: str) -> None:

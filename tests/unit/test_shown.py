@@ -273,9 +273,21 @@ def test_a_section_that_only_begins_is_shown_with_those_below_it() -> None:
 
 
 def test_what_is_said_of_a_term_is_shown_with_the_term() -> None:
-    part = "**max_connections (integer)**\n\nHow many may connect at once."
+    part = "**max_connections (integer)**\n\nHow many may connect at once.\n\n**port (integer)**"
     assert shown(in_long_section(part), "How many may connect at once.") == (
         "max_connections (integer)\n\nHow many may connect at once. [1]"
+    )
+
+
+def test_a_short_answer_is_shown_with_what_is_said_behind_it() -> None:
+    long = "Run it there if the file is there, too. " * 10
+    entry = f"**Must I run it there?**\n\nNo, you need not.\n\n{long}\n\nElsewhere it is a client.\n\n{FILLER}\n\n**And then?**"
+    text = shown(f"# Questions\n\n{FILLER}\n\n{entry}", "No, you need not.")
+    assert text.startswith("No, you need not. [1]\n\nRun it there")
+    assert "Elsewhere it is a client." in text
+    assert len(text) < 620
+    assert (
+        shown(f"# Questions\n\n{FILLER}\n\n{entry}", "No, you need not.", said_briefly=True) == "No, you need not. [1]"
     )
 
 

@@ -134,6 +134,16 @@ def test_parts_make_one_answer_that_names_what_is_missing() -> None:
     assert not repeats_only(yes, ())
 
 
+@pytest.mark.parametrize(("name", "said"), [("etcd", False), ("Etcd3", False), ("etc", True), ("etcd?", True)])
+def test_nothing_is_said_to_be_missing_of_what_a_quotation_names(name: str, said: bool) -> None:
+    quote = "We recommend `etcd3` instead of `etcd`."
+    draft = Draft(f"{quote} [1]", (cited(quote),), True, 0.8)
+    made = join_parts([AnsweredPart(name, Draft("", (), False, 0.0)), AnsweredPart("consul", draft)], "en")
+    assert (f"Nothing found on “{name}”." in made.text) is said
+    assert made.confidence == 0.4
+    assert made.insufficiencies == (f"Not answered by the documents: {name}",)
+
+
 def test_the_sentence_most_like_the_others_is_central() -> None:
     rng = np.random.default_rng(1)
     near = np.array([1.0, 0, 0, 0]) + rng.normal(0, 0.1, (6, 4))

@@ -12,7 +12,16 @@ from cairn.answer.confidence import SURE
 from cairn.domain.computation import Computation
 from cairn.domain.table import TableAddress, TableSketch
 from cairn.runs.library import TableComputation
-from cairn.strategies.computed import CERTAIN, MEANT, MOST_RIGHT, Computed, asks_how, choose, probably_right
+from cairn.strategies.computed import (
+    CERTAIN,
+    MEANT,
+    MOST_RIGHT,
+    Computed,
+    asks_how,
+    choose,
+    may_be_told,
+    probably_right,
+)
 
 
 @pytest.mark.parametrize(
@@ -91,6 +100,7 @@ def test_lists_are_alike_by_their_rows_and_numbers() -> None:
         ("¿Cómo se indican las cadenas?", True),
         ("Comment écrit-on les chaînes ?", True),
         ("Wie werden Zeichenketten angegeben?", True),
+        ("Die Zeichenketten fehlen, wieso?", True),
         ("¿Qué variables son cadenas?", False),
         ("which settings are strings, and how", False),
         ("Wie heißen die Boote aus Stahl?", False),
@@ -102,3 +112,9 @@ def test_lists_are_alike_by_their_rows_and_numbers() -> None:
 )
 def test_what_asks_how_asks_for_no_rows(question: str, how: bool) -> None:
     assert asks_how(question) == how
+    assert may_be_told(question) != how
+
+
+@pytest.mark.parametrize("question", ["how many boats are longer than 8 metres", "Wie viele Boote sind aus Stahl?"])
+def test_how_many_there_are_may_be_told_by_a_table(question: str) -> None:
+    assert may_be_told(question)

@@ -80,6 +80,7 @@ from cairn.domain.passage import Passage
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import DEFAULT, replies
 from cairn.language.sentences import Span
+from cairn.language.text import fold
 from cairn.language.tokens import terms as words_of
 from cairn.providers.protocols import Embedder
 from cairn.settings import AnswerSettings
@@ -100,6 +101,7 @@ SAID: Final = 1.0  # measured: tests/unit/test_edges_quotation.py
 """Log odds that a quotation of the last answer loses where the question leans on that answer: who asks on wants to hear more."""
 
 _LETTER: Final = re.compile(r"[^\W_]")
+_WORD: Final = re.compile(r"\w+")
 
 MarksBehind = Callable[[Passage, int], Awaitable[Sequence[Landmark]]]
 """Where sections begin in the document of a passage, from a place of the document on."""
@@ -664,15 +666,18 @@ class AnsweredPart:
 
 
 def join_parts(parts: Sequence[AnsweredPart], language: str) -> Draft:
-    """A paragraph for each part: its quotation, or that nothing was found on it, which stands in `insufficiencies` too.
+    """A paragraph for each part: its quotation, or that nothing was found on it, which stands in `insufficiencies` too; of a
+    subject that a quotation for another one names, there alone.
 
     `confidence` is the mean over all parts, an unanswered one counting 0. At least one part is answered.
     """
     answered = [part for part in parts if part.draft.found]
     missing = [part for part in parts if not part.draft.found]
     reasons = dict.fromkeys(reason for part in answered for reason in part.draft.insufficiencies)
+    told = _as_words(" ".join(part.draft.text for part in answered))
+    unsaid = [one for one in missing if one.question.strip().endswith("?") or _as_words(one.question) not in told]
     return Draft(
-        text="\n\n".join(_paragraph(part, language) for part in parts),
+        text="\n\n".join(_paragraph(part, language) for part in parts if part.draft.found or part in unsaid),
         citations=tuple(citation for part in answered for citation in part.draft.citations),
         found=True,
         confidence=fmean(part.draft.confidence if part.draft.found else 0.0 for part in parts),
@@ -680,6 +685,11 @@ def join_parts(parts: Sequence[AnsweredPart], language: str) -> Draft:
         evidence=answered[0].draft.evidence,
         across=any(part.draft.across for part in answered),
     )
+
+
+def _as_words(text: str) -> str:
+    """Words alone, with a space around each."""
+    return f" {' '.join(_WORD.findall(fold(text)))} "
 
 
 def _paragraph(part: AnsweredPart, language: str) -> str:

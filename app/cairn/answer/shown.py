@@ -26,6 +26,8 @@ MOST_SHOWN: Final = 900  # bound: tests/unit/test_edges_shown.py
 SHORT_PROSE: Final = 600  # measured: tests/unit/test_edges_shown.py
 """Of a section of paragraphs alone that is shown whole. In a longer one most of what is asked stands in a sentence and those
 around it."""
+SAID_SHORTLY: Final = 80  # measured: tests/unit/test_edges_shown.py
+"""Of the first paragraph of a section that says little alone, so that those behind it are shown with it."""
 INTRODUCTION: Final = 300  # bound: tests/unit/test_edges_shown.py
 """Of a paragraph that is shown whole before what it introduces, or around a sentence of it. A section that is shorter only begins
 what the sections below it say."""
@@ -102,6 +104,7 @@ def surroundings(
         span = whole or entry or _part(text, blocks, (begins, ends), at, quoted)
         if not (whole or entry or said_briefly):
             span = span[0], _led_to(text, blocks[begins:ends], span)
+            span = span[0], _said_on(text, blocks, ends, span)
             lead = _lead_code(text, blocks[begins:ends], span)
         if whole and span[1] - span[0] < INTRODUCTION:
             span = _continued(text, blocks, begins, ends, span)
@@ -346,6 +349,22 @@ def _part(text: str, blocks: Sequence[Block], section: tuple[int, int], at: int,
         follows = blocks[at + 1]
         span = span[0], _from_start(text, follows, MOST_SHOWN - (follows.start - span[0])) or span[1]
     return span
+
+
+def _said_on(text: str, blocks: Sequence[Block], ends: int, span: Span) -> int:
+    """Where that ends which is shown where it is a short paragraph that begins its section or entry ("No, you need not."): with
+    those behind it, to the end of these, as far as there is room."""
+    at = block_at(list(blocks), span[1] - 1)
+    if not at or blocks[at].kind != "prose" or span[1] != blocks[at].end or span[1] - span[0] > SAID_SHORTLY:
+        return span[1]
+    if blocks[at - 1].kind != "heading" and not _is_run_in(text, blocks[at - 1]):
+        return span[1]
+    end = span[1]
+    for block in blocks[at + 1 : ends]:
+        if block.kind != "prose" or _is_run_in(text, block) or block.end - span[0] > SHORT_PROSE:
+            break
+        end = block.end
+    return end
 
 
 def _introduction(text: str, before: Block, block: Block) -> int:

@@ -319,6 +319,8 @@ class _Reading:
         if not terms:
             return None
         if role == "not":
+            if not _is_quoted(value) and any(says_much(one) for group in terms for one in group):
+                return None  # "which file holds keys that I must not commit": it goes on with a sentence
             return replace(found, excluded=(*found.excluded, *(one for group in terms for one in group)))
         return replace(found, mentioned=(*found.mentioned, *terms))
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from cairn.answer.answer_type import read_asked
 from cairn.answer.computed import CONFIDENCE, ComputedAnswer, computed_draft, table_draft, word_computed
 from cairn.domain.answer import coverage_of
 from cairn.domain.event import Progress, SourcesFound, Token
@@ -59,7 +60,7 @@ class Computed:
 async def compute_answer(run: Run) -> tuple[Outcome | None, ParsedTable | None]:
     """Over a table of which a part was found, also one that is not read otherwise: the more are looked at, the surer is which
     one is meant. No outcome where the question asks for no computation, or it is not certain over which cells; then a table may
-    be what it is about. Raises CairnError."""
+    be what it is about, unless it asks how or why. Raises CairnError."""
     passages = [one for search in run.record.searches for one in search.result.passages]
     if not passages:
         return None, None
@@ -77,16 +78,24 @@ async def compute_answer(run: Run) -> tuple[Outcome | None, ParsedTable | None]:
             by_parser = None
     chosen = choose(by_rules, by_parser)
     run.record.spent("answer", began)
-    return (None, meant) if chosen is None else (await _told(run, chosen), None)
+    if chosen is not None:
+        return await _told(run, chosen), None
+    return None, meant if may_be_told(run.plan.text) else None
 
 
 def asks_how(question: str) -> bool:
-    """Whether it asks how or why something is so, which no list of rows says: "¿Cómo se indican las cadenas?" asks for none of a
-    table with a column "tipo" in which "cadenas" stands. How things are called is a list of names; how many and how old ask for
-    no list."""
+    """Whether it asks how or why something is so, which no rows say: "¿Cómo se indican las cadenas?" asks for none of a table
+    with a column "tipo" in which "cadenas" stands. How things are called is a list of names; how many and how old ask for no
+    list."""
     opening = fold_line(question).lstrip("¿¡ ")
     words = _WORD.findall(opening)
-    return bool(words) and words[0] in _HOW and not _CALLED.match(opening)
+    asks = bool(words) and words[0] in _HOW
+    return (asks or read_asked(question).reason) and not _CALLED.match(opening)
+
+
+def may_be_told(question: str) -> bool:
+    """Whether a table that nothing was computed of may answer: not how or why something is so, but how many there are."""
+    return not asks_how(question) or read_asked(question).number
 
 
 def choose(by_rules: Computed | None, by_parser: Computed | None) -> Computed | None:

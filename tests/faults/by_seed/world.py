@@ -110,7 +110,7 @@ class Memory:
         yield write
 
     def is_deleted_now(self, name: Name) -> bool:
-        """Whether an operation of this round tries to delete it: what is indexed meanwhile is refused, so that it stays deleted."""
+        """Whether an operation of this round tries to delete it: what is indexed meanwhile is refused, and stays deleted."""
         return any(one.text is None for one in self.writes.get(name, ()))
 
     def end_round(self) -> None:
