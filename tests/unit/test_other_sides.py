@@ -17,6 +17,7 @@ from cairn.answer.other_sides import (
     supposes,
     with_named_section_first,
     with_named_system_first,
+    with_own_language_first,
 )
 from tests.unit.test_extract import ask, passage
 
@@ -171,6 +172,30 @@ def test_the_section_that_is_named_comes_before_one_that_only_mentions_it(behind
     for question in ("What is the default of DNS_TIMEOUT?", "DNS_TIMEOUT default"):
         best = with_named_section_first(order, found, scores, question, 2 * NEAR)[0]
         assert found[best].text.startswith(first)
+
+
+WINGS = (
+    "Welche Vögel im Park singen, steht auf der Tafel am Tor. Die Drossel singt am Abend, wenn es still wird im Park."
+)
+AILES = (
+    "Les oiseaux du parc chantent le soir, quand tout est calme. La grive chante au bord de l'eau, près de la porte."
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "behind", "first"),
+    [
+        ("Welcher Vogel singt am Abend im Park?", 1.3, 1), ("Welcher Vogel singt am Abend im Park?", 1.5, 0),
+        ("Quel oiseau chante le soir dans le parc ?", 1.3, 0), ("Drossel", 1.3, 0),
+    ],
+)  # fmt: skip
+def test_what_is_in_the_language_of_the_question_comes_first(question: str, behind: float, first: int) -> None:
+    passages = [passage(AILES), passage(WINGS)]
+    found = candidates(passages)
+    scores = np.array([-behind if one.rank else 0.0 for one in found])
+    order = [int(at) for at in np.argsort(-scores, kind="stable")]
+    best = with_own_language_first(order, found, scores, question, passages, 2 * NEAR)[0]
+    assert found[best].rank == first
 
 
 SYSTEMS = (

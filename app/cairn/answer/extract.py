@@ -55,6 +55,7 @@ from cairn.answer.other_sides import (
     supposes,
     with_named_section_first,
     with_named_system_first,
+    with_own_language_first,
     with_same_side_first,
     with_statement_first,
 )
@@ -151,6 +152,7 @@ async def extract(
     order = with_statement_first(order, found, scores, terms.asked, NEAR)
     order = with_named_section_first(order, found, scores, question, 2 * NEAR)
     order = with_named_system_first(order, found, scores, question, 2 * NEAR)
+    order = with_own_language_first(order, found, scores, question, passages, 2 * NEAR)
     order = with_manual_first(order, found, scores, passages, question, terms.asked, 2 * NEAR)
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[order[0]].in_context])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Final
 
@@ -14,7 +15,8 @@ from cairn.answer.answer_type import Asked, denies
 from cairn.answer.candidates import Candidate
 from cairn.answer.evidence import Measured
 from cairn.answer.missing import mentioned, named_identifiers
-from cairn.language.identify import by_words
+from cairn.domain.passage import Passage
+from cairn.language.identify import by_words, passage_language
 from cairn.language.lexicon import any_of, language, languages
 from cairn.language.linear import bounded
 from cairn.language.text import fold, fold_line
@@ -119,6 +121,27 @@ def with_named_system_first(
         return list(order)
     systems = [_systems_in(found[at].in_context) for at in order]
     return with_fitting_first(order, scores, [not one or not named.isdisjoint(one) for one in systems], near)
+
+
+def with_own_language_first(
+    order: Sequence[int],
+    found: Sequence[Candidate],
+    scores: Measured,
+    question: str,
+    passages: Sequence[Passage],
+    near: float,
+) -> list[int]:
+    """Where the best place is clearly in another language than the question, the first one first that is not, and is nearly as
+    good: of what a collection says in several languages a reader wants the own."""
+    asked_in = by_words(question)
+
+    @cache
+    def is_foreign(rank: int) -> bool:
+        return passage_language(passages[rank].content) not in (None, asked_in)
+
+    if asked_in is None or not is_foreign(found[order[0]].rank):
+        return list(order)
+    return with_fitting_first(order, scores, [not is_foreign(found[at].rank) for at in order], near)
 
 
 def _systems_in(text: str) -> frozenset[str]:
