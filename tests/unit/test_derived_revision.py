@@ -14,14 +14,15 @@ from cairn.ingest.prepare import RULES, prepare
 from cairn.settings import IngestSettings, Settings
 from tests.benchmarks.corpus import WordCount
 
-DERIVED: Final = (4, "3ffa952efa8a19a39b30c8c47076de6a126dd15ef41f19633af73e0be5fa2c8d")
+DERIVED: Final = (5, "be1c48358a5d16124f65156980ec8f39d18bc97203eadf92cd2e0b46edf26620")
 """Revision of the rules, and what they make of the files below. Where this test fails because a rule became better, raise
 cairn.ingest.prepare.RULES by 1, so that `cairn reindex` finds what earlier ones made, and write both down here."""
 
 FILES: Final = {
     "people.md": "# Glass\n\nAda Lovelace met Charles Babbage in London in 1833. "
     "The World Health Organization (WHO) is based in Geneva. "
-    "Acme Corp. acquired Birch Ltd. She wrote to Mary Somerville. They own Spirit AeroSystems Holdings, Inc. too.\n",
+    "Acme Corp. acquired Birch Ltd. She wrote to Mary Somerville. They own Spirit AeroSystems Holdings, Inc. too. "
+    "With Docker Hub I cannot log in. World War I began.\n",
     "gens.md": "# Verre\n\nMarie Curie travaille avec Pierre Curie à Paris. La société Dupont a acquis Martin SARL.\n",
     "data.md": "# Daten\n\nMan speichert nur mit Metadaten gern. Metadatenformate gibt es viele. Das Amt in Delaware hilft.\n",
     "sales.csv": "Region,2019,2020\nNorth,\"1,452\",1500\nSouth,44,(56)\nTotal,1496,1444\n",

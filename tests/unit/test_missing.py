@@ -33,6 +33,18 @@ def absent(question: str, language: str = "en", known: tuple[str, ...] = ()) -> 
 
 
 @pytest.mark.parametrize(
+    ("question", "names"),
+    [
+        ("with Docker I cannot log in", ["Docker"]), ("After upgrading Caddy I see an error", ["Caddy"]),
+        ("Since Firefox I can't log in", ["Firefox"]), ("when did World War I begin", ["World War I"]),
+        ("how did World War I get its name", ["World War I"]), ("who fought in World War I", ["World War I"]),
+    ],
+)  # fmt: skip
+def test_who_speaks_is_no_part_of_a_name(question: str, names: list[str]) -> None:
+    assert [one.text for one in subjects(question, "en")] == names
+
+
+@pytest.mark.parametrize(
     ("question", "language", "names"),
     [
         ("Tesla's revenue in 2019?", "en", ["Tesla"]),

@@ -430,6 +430,8 @@ class Names(_Section):
     articles: Words = NONE
     """Begin names of places where they are capitalised: Los Angeles."""
     addresses: Words = NONE
+    speaking: Words = NONE
+    """What stands behind "I" where somebody speaks: "With Docker I cannot log in", but World War I."""
     openers: Words = NONE
     """Words that begin sentences and are no names, though a capitalised word may follow."""
     abbreviations: Words = NONE

@@ -51,6 +51,8 @@ _DOTTED: Final = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 """U.S., z.B."""
 _LONGEST_WORD: Final = 1000
 """Characters: what is longer names nothing, and looking for its parts would take long."""
+_SPEAKING: Final = every(lambda one: one.names.speaking)
+_AUXILIARIES: Final = every(lambda one: one.questions.yes_no)
 _ROMAN: Final = re.compile(r"[IVX]{1,5}")
 
 NameSpan = tuple[int, int, str]
@@ -200,11 +202,21 @@ def _run_end(tokens: Sequence[NameToken], at: int, text: str, reading: NameRules
         if ahead >= len(tokens) or not _adjoins(tokens, stop - 1, ahead, text):
             break
         token = tokens[ahead]
+        if _is_speaker(tokens, at, ahead):
+            break
         numbered = (ahead == stop and token.word.isdigit() and len(token.word) < 3) or _ROMAN.fullmatch(token.word)
         if not (numbered or (token.capital and not is_identifier(token) and token.folded not in reading.questions)):
             break
         stop = ahead + 1
     return stop
+
+
+def _is_speaker(tokens: Sequence[NameToken], at: int, place: int) -> bool:
+    """Whether an "I" behind a name is who speaks, and no number of it: a verb of a speaker follows, and none that asks stands
+    before the name ("did World War I get its name")."""
+    if tokens[place].word != "I" or place + 1 >= len(tokens) or tokens[place + 1].folded not in _SPEAKING:
+        return False
+    return not at or tokens[at - 1].folded not in _AUXILIARIES
 
 
 def _adjoins(tokens: Sequence[NameToken], left: int, right: int, text: str) -> bool:
