@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from cairn.domain.passage import SearchRequest, SearchResult
 from cairn.errors import ConflictError, InputError
 from cairn.providers.answer_reader import LocalReader, find_answer_reader
 from cairn.providers.e5 import E5, find_e5
+from cairn.providers.protocols import Vectors
 from cairn.retrieve.search import search
 from cairn.service.documents import create_collection, index_now
 from cairn.service.models import flip_model, get_embedding, rollback_model, start_backfill
@@ -88,6 +89,22 @@ async def test_the_first_documents_choose_the_model(choosing: Services) -> None:
     # what is first decides for good
     await index_now(choosing, "code", [manual()])
     assert (await get_embedding(choosing, "code"))["code"].model == MINILM
+
+
+async def test_a_question_that_was_searched_for_is_embedded_once(
+    english: Services, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+    real = E5.embed_questions
+
+    async def embed_questions(self: E5, texts: Sequence[str]) -> Vectors:
+        made.extend(texts)
+        return await real(self, texts)
+
+    monkeypatch.setattr(E5, "embed_questions", embed_questions)
+    question = "Which lamp blinks twice when toner is wanted?"
+    assert "toner" in (await answered(english, question, collection="manual")).answer
+    assert made == [question]
 
 
 @pytest.mark.parametrize(("wanted", "loads"), [("auto", [False, False, True]), ("off", [False, False, False])])

@@ -67,7 +67,8 @@ class Asking:
     async def embed(self, texts: Sequence[str]) -> Vectors:
         self.embedded += 1
         found = self.services
-        return await query_vectors(found.search_deps, found.principal, texts, found.settings.current)
+        deps = found.search_deps
+        return await query_vectors(deps, found.principal, texts, found.settings.current, (deps.judge_model, deps.judge))
 
     async def __call__(self, message: str, *said: str, **changed: Any) -> QueryPlan:
         history = [

@@ -11,7 +11,7 @@ from pgvector import HalfVector
 
 from cairn.domain.principal import Principal
 from cairn.errors import ProviderError, SettingsError, named_reason
-from cairn.providers.protocols import Vectors, embed_questions, question_encoder
+from cairn.providers.protocols import Embedder, Vectors, embed_questions, question_encoder
 from cairn.retrieve.context import QueryVectors, SearchContext, SearchDeps
 from cairn.retrieve.operators import parse_operators
 from cairn.settings import Settings
@@ -20,18 +20,25 @@ from cairn.store.vectors import EmbeddingModel
 log = structlog.get_logger(__name__)
 
 
-async def query_vectors(deps: SearchDeps, principal: Principal, texts: Sequence[str], settings: Settings) -> Vectors:
-    """Vectors of questions under the model that judges, float32 of shape (len(texts), dimensions).
+async def query_vectors(
+    deps: SearchDeps,
+    principal: Principal,
+    texts: Sequence[str],
+    settings: Settings,
+    by: tuple[EmbeddingModel, Embedder],
+) -> Vectors:
+    """Vectors of questions `by` a model, float32 of shape (len(texts), dimensions).
 
-    They come from the cache of query embeddings or go there, so that a search for the very same text makes none. Raises
-    ProviderError.
+    They come from the cache of query embeddings or go there, so that of the very same text, which may have been searched for, no
+    other is made. Raises ProviderError.
     """
-    capacity, model, encoder = settings.cache.query_embeddings, deps.judge_model, question_encoder(deps.judge)
+    model, embedder = by
+    capacity, encoder = settings.cache.query_embeddings, question_encoder(embedder)
     rows = []
     for text in (parse_operators(text).text for text in texts):
         known = await deps.embeddings.get(principal, model, text, capacity, encoder)
         if known is None:
-            made = await embed_questions(deps.judge, [text])
+            made = await embed_questions(embedder, [text])
             known = HalfVector(made[0].astype(np.float16))
             deps.embeddings.put(principal, model, text, known, capacity, encoder)
         rows.append(known.to_numpy().astype(np.float32))

@@ -66,6 +66,10 @@ class Searcher:
             return None
         return found if isinstance(found, E5) else None
 
+    async def embed(self, texts: Sequence[str], by: tuple[EmbeddingModel, Embedder]) -> Vectors:
+        """Vectors of questions; searching for the same texts does not make them again. Raises ProviderError."""
+        return await query_vectors(self.deps, self.principal, texts, self.settings, by)
+
     def has_word(self, collection: str, word: str, language: str) -> bool:
         """Whether a local model has a word whole in its vocabulary, as it has common words and hardly any slip of the finger
         (docs/adr/0141-asked-in-another-language.md): MiniLM those of English, the model of many languages others too."""
@@ -106,7 +110,8 @@ class Scope:
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Vectors of texts; searching for the same texts does not make them again. Raises ProviderError."""
-        return await query_vectors(self.searcher.deps, self.searcher.principal, texts, self.searcher.settings)
+        deps = self.searcher.deps
+        return await self.searcher.embed(texts, (deps.judge_model, deps.judge))
 
     async def find(self, wishes: Sequence[Wish]) -> Restricted:
         """Which documents have what a message asks to be restricted to."""

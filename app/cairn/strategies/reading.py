@@ -25,7 +25,7 @@ async def near_chunks(run: Run, question: str, passages: Sequence[Passage]) -> C
     embedder, model = searcher.embedder_across(run.question.collection), searcher.serving(run.question.collection)
     if embedder and passages:
         place = {passage.passage_id: at for at, passage in enumerate(passages)}
-        (asked,) = await embedder.embed_questions([question])
+        (asked,) = await searcher.embed([question], (model, embedder))
         for chunk in await run.deps.library.chunk_vectors(list(place)):
             if chunk.model_id == model.id:
                 at = place[chunk.passage_id]
