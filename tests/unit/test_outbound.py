@@ -273,3 +273,17 @@ def test_names_of_products_and_folders_are_no_addresses(text: str) -> None:
 )
 def test_hosts_are_addresses(text: str) -> None:
     assert "evil" not in without_links(text, known([])).lower()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("in `C:\\Users\\<user>\\keys\\` on Windows", "in `C:\\Users\\<user>\\keys\\` on Windows"),
+        ("in ``a<user>\\`` too", "in ``a<user>\\`` too"),
+        ("`a\\` and <b>", "`a\\` and < b>"),
+        ("no \\`code<b>\\` here", "no \\`code< b>\\` here"),
+    ],
+)
+def test_a_backslash_closes_code_as_any_character_does(text: str, said: str) -> None:
+    outbound = Outbound(lambda: None)
+    assert outbound.feed(text) + outbound.end() == said

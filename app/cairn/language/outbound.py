@@ -12,7 +12,7 @@ text however the pieces are cut.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -280,14 +280,16 @@ class _Reading:
         return True
 
     def _code(self) -> None:
-        """A span of code on one line; a run of backticks that nothing closes is text."""
+        """A span of code on one line; a run of backticks that nothing closes is text. In code a backslash is a backslash, so that
+        what closes it is looked for in the text as it is."""
         if self._is_escaped(self.at):
             self._keep(self.at + 1)
             return
         ticks = re.compile("`+").match(self.p, self.at, self._end_of_run())
         assert ticks is not None
         self._need(ticks.end())
-        region = self.p[ticks.end() : ticks.end() + _CODE]
+        begins = self.places[ticks.end()]
+        region = self.raw[begins : begins + _CODE]
         line = region.find("\n")
         runs = re.finditer("`+", region[: line if line >= 0 else None])
         close = next((run for run in runs if len(run[0]) == len(ticks[0])), None)
@@ -297,7 +299,7 @@ class _Reading:
         if close is None:
             self._keep(ticks.end())
             return
-        stop = ticks.end() + close.end()
+        stop = bisect_left(self.places, begins + close.end())
         while self.at < stop:
             inner = WORD.match(self.p, self.at, stop)
             self._addresses(self.at, inner.end()) if inner else self._keep(self.at + 1)
