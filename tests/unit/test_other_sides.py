@@ -158,22 +158,6 @@ def test_what_stands_below_a_name_that_is_asked_for_comes_first(
     assert f"Turns {first}" in found[with_named_section_first(order, found, scores, question, 2 * NEAR)[0]].text
 
 
-SETTINGS = (
-    "# Settings\n\n## DNS_RESOLVER\n\nThe class that resolves names, which takes DNS_TIMEOUT into account.\n\n"
-    "## DNS_TIMEOUT\n\nSeconds that it waits. Default: 60\n"
-)
-
-
-@pytest.mark.parametrize(("behind", "first"), [(1.3, "Seconds"), (1.5, "The class")])
-def test_the_section_that_is_named_comes_before_one_that_only_mentions_it(behind: float, first: str) -> None:
-    found = candidates([passage(SETTINGS)])
-    scores = np.array([0.0 if one.text.startswith("The class") else -behind for one in found])
-    order = [int(at) for at in np.argsort(-scores, kind="stable")]
-    for question in ("What is the default of DNS_TIMEOUT?", "DNS_TIMEOUT default"):
-        best = with_named_section_first(order, found, scores, question, 2 * NEAR)[0]
-        assert found[best].text.startswith(first)
-
-
 WINGS = (
     "Welche Vögel im Park singen, steht auf der Tafel am Tor. Die Drossel singt am Abend, wenn es still wird im Park."
 )

@@ -48,6 +48,7 @@ from cairn.answer.evidence import (
     words_inside,
 )
 from cairn.answer.missing import subjects, unmentioned
+from cairn.answer.named_entry import OWN_ENOUGH, find_entries, has_label, with_entry_first
 from cairn.answer.other_sides import (
     asks_what_is_not,
     is_what_is_asked_beside,
@@ -144,13 +145,15 @@ async def extract(
     words = score_quotations(measured) - SAID * _stands_in(said, found)
     if by and is_figures_of_one_document(found[int(words.argmax())], passages):
         by = None
-    read = await read_candidates(question, found, words, passages, by) if by else None
+    entries = find_entries(question, found, passages)
+    read = await read_candidates(question, found, words, passages, by, entries) if by else None
     scores = words if read is None else score_read(read)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     order = with_sum_first(order, found, scores, terms, passages)
     order = with_same_side_first(order, found, scores, question, terms.asked, NEAR)
     order = with_statement_first(order, found, scores, terms.asked, NEAR)
     order = with_named_section_first(order, found, scores, question, 2 * NEAR)
+    order = with_entry_first(order, entries, found, scores, question)
     order = with_named_system_first(order, found, scores, question, 2 * NEAR)
     order = with_own_language_first(order, found, scores, question, passages, 2 * NEAR)
     order = with_manual_first(order, found, scores, passages, question, terms.asked, 2 * NEAR)
@@ -169,7 +172,10 @@ async def extract(
     worth = order if read is not None else _with_words(order, found, terms)
     near = choose_nearest(worth, found, scores, terms, passages, min(OTHERS + 1, settings.max_sentences), confidence)
     opposite = asks_what_is_not(question, terms.asked) and not _may_show_denial(best, found[order[0]], passages)
-    if opposite or not _is_enough(confidence, terms.asked, enough, features.read):
+    is_enough = _is_enough(confidence, terms.asked, enough, features.read)
+    if read is not None and entries[order[0]]:
+        is_enough = is_enough or confidence.value >= OWN_ENOUGH or has_label(found[order[0]], question)
+    if opposite or not is_enough:
         return replace(not_found(question, passages, terms, confidence.value), evidence=features, near=near)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()

@@ -99,13 +99,9 @@ def with_named_section_first(
     order: Sequence[int], found: Sequence[Candidate], scores: Measured, question: str, near: float
 ) -> list[int]:
     """Where the question names an identifier ("strict_env") of which the best place and the line above it say nothing, the first
-    one first that stands below a heading with it, and is nearly as good: to a model, "unstrict_env" is much the same. So is the
-    first below a heading that is the name, where the best place, below another one, only mentions it."""
+    one first that stands below a heading with it, and is nearly as good: to a model, "unstrict_env" is much the same."""
     above = [found[at].path.rpartition(". ")[2] for at in order]
     for name in named_identifiers(question):
-        of_it = [name.text in found[at].path.split(". ") for at in order]
-        if any(of_it):
-            return with_fitting_first(order, scores, of_it, near)
         if not mentioned(name, f"{above[0]} {found[order[0]].text}"):
             fits = [mentioned(name, one) for one in above]
             return with_fitting_first(order, scores, fits, near)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cairn.answer.candidates import Candidate, is_run_in
+from cairn.answer.named_entry import OWN_PROMISE
 from cairn.answer.quotation import lead_over_others
 from cairn.domain.answer import SelectionFeatures
 from cairn.domain.document import is_code_type
@@ -164,12 +165,19 @@ def is_figures_of_one_document(best: Candidate, passages: Sequence[Passage]) -> 
 
 
 async def read_candidates(
-    question: str, found: Sequence[Candidate], words: Floats, passages: Sequence[Passage], by: ReadBy
+    question: str,
+    found: Sequence[Candidate],
+    words: Floats,
+    passages: Sequence[Passage],
+    by: ReadBy,
+    entries: NDArray[np.bool_] | None = None,
 ) -> ReadCandidates | None:
-    """What the reader says of the candidates that are most promising by `words` (score_quotations), cosine and rank; None where
-    nothing can be read. Raises ProviderError."""
+    """What the reader says of the candidates that are most promising by `words` (score_quotations), cosine and rank, and more so
+    where they are `entries` of what is named (named_entry.py); None where nothing can be read. Raises ProviderError."""
     cosines, ranks = nearest_cosines(found, by.chunks), np.array([float(candidate.rank) for candidate in found])
     promise = PROMISING["words"] * words + PROMISING["cosine"] * cosines + PROMISING["rank"] * ranks
+    if entries is not None:
+        promise = promise + OWN_PROMISE * entries
     places = choose_places(found, promise, passages)
     if not places:
         return None

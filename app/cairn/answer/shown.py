@@ -439,9 +439,10 @@ def _pointed_to(text: str, blocks: Sequence[Block], at: int, start: int) -> tupl
 
 
 _IS_NAME: Final = re.compile(
-    r"\A(?:#{1,6}[ \t]+)?\[?(?:`|--?\w|\w{1,60}[_=(]|(?:[\w.-]{1,60} ){1,4}(?:[<{]|\[(?![^\[\]\n]{0,200}\][(\[])))"
+    r"\A(?:#{1,6}[ \t]+)?\[?(?:`|--?\w|\w{1,60}[_=(]|[A-Za-z]\w{0,60}(?:\.\w{1,60}){1,6}\s*\Z|"
+    r"(?:[\w.-]{1,60} ){1,4}(?:[<{]|\[(?![^\[\]\n]{0,200}\][(\[])))"
 )
-"""In backticks, an option, with an underscore, with what it takes or is set to; no link in words."""
+"""In backticks, an option, with an underscore, with dots, with what it takes or is set to; no link in words."""
 
 
 def _name_above(text: str, blocks: Sequence[Block], at: int) -> Span | None:

@@ -20,7 +20,7 @@ from cairn.domain.answer import Draft
 from cairn.domain.passage import Passage
 from cairn.errors import CairnError
 from cairn.language.bridge import bridge
-from cairn.language.lexicon import any_of
+from cairn.language.lexicon import any_of, replies
 from cairn.language.text import fold
 from cairn.query.related import ends_of
 from cairn.runs.context import Run
@@ -107,7 +107,8 @@ async def only_about_what_is_asked(
         unsaid = not_said_of([one.text for one in named], [raw for raw, _ in words], run.plan.language)
         return _doubted(draft, unsaid, SURE, DOUBTED)
     if unseen := [one for one in about.lacking(shown_of(draft, passages)) if one.sure]:
-        return _doubted(draft, say_not_mentioned(run, unseen, ()), ELSEWHERE, 1.0)
+        said = say_not_mentioned(run, unseen, ())  # true of what is shown, and not of what stands around it
+        return _doubted(draft, replace(said, text=replies(run.plan.language).refusal), ELSEWHERE, 1.0)
     return draft
 
 
@@ -189,10 +190,12 @@ def quoted_from(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
 
 
 def shown_of(draft: Draft, passages: Sequence[Passage]) -> list[Passage]:
-    """What it quotes from, with no more of the text than what is shown: of five tables in a passage it is said of one."""
+    """What it quotes from, with no more of the text than what is shown under its headings: of five tables in a passage it is said
+    of one."""
     said: dict[UUID, list[str]] = {}
     for citation in draft.citations:
-        said.setdefault(citation.passage_id, []).append(citation.context.text if citation.context else citation.quote)
+        shown = citation.context.text if citation.context else citation.quote
+        said.setdefault(citation.passage_id, []).extend((*citation.headings, shown))
     return [replace(one, content="\n".join(said[one.passage_id])) for one in quoted_from(draft, passages)]
 
 

@@ -1,0 +1,109 @@
+"""Which places are the entry of what a question names: the section, item or row of an option, a setting, a function. Pure.
+
+To a model `--keep-within-daily` is much the same as `--keep-daily`, and what only mentions a setting has all of its words; but
+who asks what a name means is answered where a manual gives it an entry of its own (docs/adr/0171-entries-of-what-is-named.md).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cairn.answer.candidates import Candidate
+from cairn.answer.evidence import Measured
+from cairn.answer.missing import named_identifiers
+from cairn.domain.passage import Passage
+from cairn.language.linear import bounded
+from cairn.language.text import fold
+from cairn.language.tokens import terms
+
+OWN_NEAR: Final = 3.0  # measured: tests/unit/test_named_entry.py
+"""By how much less than the best an entry may score and still come first."""
+OWN_PROMISE: Final = 2.0  # measured: tests/unit/test_named_entry.py
+"""By how much more it promises before anything is read."""
+OWN_ENOUGH: Final = 0.08  # measured: tests/unit/test_named_entry.py
+"""Confidence from which it is shown: of 23 such questions about eight manuals the entry holds what is asked for 20, and the
+confidence, which knows nothing of entries, refused five of these."""
+LONGEST_HEAD: Final = 120  # bound: tests/unit/test_named_entry.py
+"""Characters in which an entry says its names."""
+
+_OPTION: Final = bounded(r"(?<![\w-])--?[A-Za-z][\w-]*|(?<!\w)[$@%][A-Za-z_]\w*%?|`([^`\s]{2,60})`")
+_SHORT: Final = re.compile(r"-\w")
+_MARKER: Final = re.compile(r"\A(?:[-*+>]|\d{1,3}[.)])\s+")
+_BREAK: Final = re.compile(r"\n\s*(?:\n|[-*+>|#]|\d{1,3}[.)])|\n[ \t]*\Z")
+_TOKEN: Final = re.compile(r"[^\s,`*|()\[\]<>=:;\"']+")
+_SET_APART: Final = re.compile(r"\A(?:[`*-]|[\w.]+(?:=|:(?!\w)))")
+"""How a text begins that first says a name, and then what it means."""
+_LABEL: Final = bounded(r"[-*+>\s]*\*{0,2}([^\W\d_][^:*\n]{1,40}):")
+
+
+def name_asked(question: str) -> str | None:
+    """The one name of an option, a setting or a variable that the question writes as no word is (`--keep-daily`, `lb_policy`,
+    `build.target`, `$in`), or in backticks; None where there are several, or none: names of products are none."""
+    options = {_bare(match[1] or match[0]) for match in _OPTION.finditer(question)}
+    settings = {_bare(one.text) for one in named_identifiers(question) if {"_", "."} & {*one.text.strip("._")}}
+    names = options | settings
+    return names.pop() if len(names) == 1 else None
+
+
+def find_entries(question: str, found: Sequence[Candidate], passages: Sequence[Passage]) -> NDArray[np.bool_]:
+    """For each candidate whether it is, or stands in, the entry of what the question names."""
+    entries = np.zeros(len(found), np.bool_)
+    name = name_asked(question)
+    if name is None:
+        return entries
+    for at, one in enumerate(found):
+        before = found[at - 1] if at else None
+        goes_on = (
+            before is not None
+            and entries[at - 1]
+            and before.rank == one.rank
+            and not _BREAK.search(passages[one.rank].content, before.unit.end, one.unit.start)
+        )
+        entries[at] = goes_on or any(name in _entry_names(head) for head in _heads(one))
+    return entries
+
+
+def with_entry_first(
+    order: Sequence[int], entries: NDArray[np.bool_], found: Sequence[Candidate], scores: Measured, question: str
+) -> list[int]:
+    """The best place of an entry first, where it is no more than OWN_NEAR behind the best of all; in it one that has the label
+    that is asked for ("**Default:** 60")."""
+    floor = scores[order[0]] - OWN_NEAR
+    own = [at for at in order if entries[at] and scores[at] >= floor]
+    if not own:
+        return list(order)
+    first = next((at for at in own if has_label(found[at], question)), own[0])
+    return [first, *(at for at in order if at != first)]
+
+
+def has_label(one: Candidate, question: str) -> bool:
+    """Whether it begins with a label of which the question has all words."""
+    label = _LABEL.match(one.text)
+    said = frozenset(terms(label[1])) if label else frozenset()
+    return bool(said) and said <= frozenset(terms(question))
+
+
+def _heads(one: Candidate) -> list[str]:
+    """What may name the entry that a candidate stands in: the heading or term above it, and how it begins; of a row its label."""
+    above = next((part for part in reversed(one.path.split(". ")) if not part.endswith((":", "?"))), "")
+    begins = one.cells.row.label if one.cells else _MARKER.sub("", one.text)
+    heads = [above, begins] if one.cells or _SET_APART.match(begins) else [above]
+    return [head[:LONGEST_HEAD] for head in heads]
+
+
+def _entry_names(head: str) -> frozenset[str]:
+    """The first word of what an entry begins with, and other spellings of an option behind it: `-d`, `--keep-daily=0`."""
+    tokens = _TOKEN.findall(head)
+    return frozenset(_bare(token) for token in (*tokens[:1], *takewhile(lambda token: token[0] in "-/", tokens[1:])))
+
+
+def _bare(name: str) -> str:
+    """Without what is called or set with it; in any case, but for options of one letter."""
+    plain = name.strip("`*.,:;?!").removesuffix("()")
+    return plain if _SHORT.fullmatch(plain) else fold(plain)
