@@ -13,6 +13,7 @@ from cairn.errors import ParseError, ParserLimitError
 from cairn.ingest.chunkers.headings import scan
 from cairn.ingest.loaders import load, sniff
 from cairn.ingest.parse import parse
+from cairn.language.blocks import blocks_in
 from cairn.language.tables import tables_in
 from cairn.settings import IngestSettings
 
@@ -45,7 +46,7 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
         "- Raises OSError: if it is not there",
         "**pantry (place)**\n\nWhere things are kept.",
         "- `-v, --verbose`: says more",
-        "1. First\n2. Second\n  - nested",
+        "1. First\n2. Second\n   - nested",
         "**Linux**\n\nUse apt.\n\n**macOS**\n\nUse brew.",
         "**Beware**\n\nOf the dog.",
         "Read the notes of release first, press Ctrl+Cs and ask us.",
@@ -179,3 +180,30 @@ def test_a_name_over_what_is_set_in_is_a_term() -> None:
 )
 def test_what_others_include_and_the_sources_of_a_site_are_read_as_such(name: str, media_type: str) -> None:
     assert sniff(name, b"A\n=\n\n.. note:: Text\n").media_type == media_type
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1. a\n\n   b\n\n2. c\n", "1. a\n\n   b\n\n2. c"),
+        ("- a::\n\n    x\n\n     y\n\n- b\n", "- a:\n\n  ```\n  x\n\n   y\n  ```\n\n- b"),
+        ("1. a\n\n   - b\n\n     c\n\n2. d\n", "1. a\n   - b\n\n     c\n\n2. d"),
+        ("- a:\n\n    * b\n\n  c\n\n- d\n", "- a:\n  - b\n\n  c\n\n- d"),
+        ("9. a\n10. b\n\n    .. note:: c\n\n11. d\n", "9. a\n10. b\n\n    Note: c\n\n11. d"),
+        ("1. ::\n\n     x\n\n2. b\n", "1.\n   ```\n   x\n   ```\n2. b"),
+        ("* - a\n  - b\n* c\n", "- - a\n  - b\n- c"),
+        ("-a  b\n\n    c\n-d  e\n", "- `-a`: b\n\n  c\n\n- `-d`: e"),
+        (":a:\n  .. code::\n\n      x\n:b: c\n", "- a\n\n  ```\n  x\n  ```\n\n- b: c"),
+        (":a:\n    - b\n:c: d\n", "- a\n  - b\n- c: d"),
+    ],
+)
+def test_what_an_item_goes_on_with_stays_in_it(text: str, expected: str) -> None:
+    read_as = read(text).text
+    assert read_as == expected
+    (block,) = blocks_in(read_as)
+    assert (block.kind, len(block.items)) == ("list", 3 if "11." in expected else 2)
+
+
+def test_lists_in_each_other_are_set_in_up_to_a_limit() -> None:
+    lists = "".join(f"{'  ' * deep}- w{deep}\n\n" for deep in range(30))
+    assert max(len(line) - len(line.lstrip()) for line in read(lists).text.splitlines()) == 2 * 20

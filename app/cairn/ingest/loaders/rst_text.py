@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
+from textwrap import indent
 from typing import Any, Final
 
 from docutils import nodes
@@ -18,6 +19,8 @@ _TERM: Final = re.compile(r"`[^`]+`(?: ?\([^()]*\))?|[\w-]+(?: [\w-]+){0,3}")
 _LONGEST_REPLACED: Final = 2000
 """Characters that a substitution may come to: they may hold each other, and double with each step."""
 _WIDEST_SPAN: Final = 50
+_DEEPEST: Final = 20
+"""Lists in each other, beyond which they are set in no further."""
 _NOTHING: Final = (
     nodes.comment, nodes.target, nodes.substitution_definition, nodes.image, nodes.raw, nodes.transition, nodes.pending,
     nodes.title, nodes.Invisible,
@@ -53,6 +56,11 @@ def tabulated(rows: Sequence[Sequence[list[Any]]], header_rows: int) -> list[Any
 def caption(said: list[Any]) -> list[Any]:
     """A line above a table or code."""
     return [nodes.paragraph("", "", *said)] if said else []
+
+
+def _stands_alone(block: str) -> bool:
+    """Whether it is code or a table, which begins on a line of its own."""
+    return block.startswith(("```", "|"))
 
 
 class DoctreeWriter:
@@ -130,17 +138,23 @@ class DoctreeWriter:
             yield render.fence(text, language if language.replace("-", "").replace("+", "").isalnum() else "")
 
     def _items(self, node: Any, depth: int) -> Iterator[str]:
-        """A list; of an item the first paragraph stands behind its mark, the others by themselves."""
+        """A list."""
         ordered = isinstance(node, nodes.enumerated_list)
         first = int(node.get("start", 1)) if ordered else 0
         for number, item in enumerate(node.children, first):
-            marker = f"{number}." if ordered else "-"
-            for block in self._blocks(item, 0, depth + 1):
-                if marker and not isinstance(block, render.Item) and not block.startswith(("```", "|")):
-                    yield render.item(depth, marker, block.lstrip("# "))
-                else:
-                    yield block
-                marker = ""
+            yield from self._item(f"{number}." if ordered else "-", self._blocks(item, 0, depth + 1), depth)
+
+    def _item(self, marker: str, blocks: Iterator[str], depth: int) -> Iterator[str]:
+        """An item: its first block stands behind the mark, the others are set in as far, or they would end the list."""
+        margin = " " * (len(marker) + 1 if depth < _DEEPEST else 0)
+        for at, block in enumerate(blocks):
+            inside = indent(block, margin)
+            if at:
+                yield render.Item(inside) if isinstance(block, render.Item) else inside
+            elif _stands_alone(block):
+                yield render.Item(f"{marker}\n{inside}")
+            else:
+                yield render.Item(f"{marker} {inside.lstrip('# ')}")
 
     def _definitions(self, node: Any, depth: int) -> Iterator[str]:
         for item in node.children:
@@ -174,14 +188,13 @@ class DoctreeWriter:
                     yield from self._named(f"`{shown}`", one, depth)
 
     def _named(self, name: str, body: Any, depth: int) -> Iterator[str]:
-        """A name and what is said of it: one item of a list, where that is a line or two."""
+        """A name and what is said of it, as an item of a list."""
         blocks = list(self._blocks(body, 0, depth + 1))
-        first = blocks[0] if blocks else ""
-        if first.startswith(("```", "|")) or isinstance(first, render.Item):
-            blocks.insert(0, "")
-            first = ""
-        yield render.item(depth, "-", f"{name}: {first}".rstrip() if first else name)
-        yield from blocks[1:]
+        if blocks and not _stands_alone(blocks[0]) and not isinstance(blocks[0], render.Item):
+            blocks[0] = f"{name}: {blocks[0]}"
+        else:
+            blocks.insert(0, name)
+        yield from self._item("-", iter(blocks), depth)
 
     def _rubric(self, node: Any, depth: int) -> Iterator[str]:
         if said := self._said(node):
