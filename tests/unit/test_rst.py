@@ -97,7 +97,7 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
             ".. confval:: wait\n   :type: int\n   :default: ``30``\n\n   Why.",
             "**`wait`**\n\n- Type: int\n- Default: `30`\n\nWhy.",
         ),
-        (".. glossary::\n\n   a\n   b\n      Both.\n\n   c\n      One.", "**a, b**\n\nBoth.\n\n**c**\n\nOne."),
+        (".. glossary::\n\n   a\n   b\n      Both.\n\n   c\n      One.", "- a, b: Both.\n- c: One."),
         (".. figure:: a.png\n   :width: 5\n\n   Seen.", "Seen."),
         (".. sectionauthor:: Ann <a@b>\n\nx", "x"),
         (".. only:: html\n\n   a\n\n.. only:: latex or man\n\n   b\n\n.. only:: html or epub\n\n   c", "a\n\nc"),
@@ -207,3 +207,32 @@ def test_what_an_item_goes_on_with_stays_in_it(text: str, expected: str) -> None
 def test_lists_in_each_other_are_set_in_up_to_a_limit() -> None:
     lists = "".join(f"{'  ' * deep}- w{deep}\n\n" for deep in range(30))
     assert max(len(line) - len(line.lstrip()) for line in read(lists).text.splitlines()) == 2 * 20
+
+
+LONG = "Long. " * 30
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0\n  Well\n1\n  Failed\n", "- 0: Well\n- 1: Failed"),
+        (f"a\n  {LONG}\nb\n  c\n", f"**a**\n\n{LONG.strip()}\n\n**b**\n\nc"),
+        ("a\n  b\n\n  c\nd\n  e\n", "**a**\n\nb\n\nc\n\n**d**\n\ne"),
+        ("a\n  b\nd\n  ::\n\n    e\n", "**a**\n\nb\n\n**d**\n\n```\ne\n```"),
+        (
+            f".. option:: x\n\n  One of:\n\n  a\n    {LONG}\n  b\n    c\n",
+            f"**`x`**\n\nOne of:\n\n- a: {LONG.strip()}\n- b: c",
+        ),
+        (".. option:: x\n\n  .. only:: html\n\n    a\n      b\n\n      c\n", "**`x`**\n\n- a: b\n\n  c"),
+        (".. note:: One of:\n\n  a\n    b\n", "Note: One of:\n\n- a: b"),
+        (".. versionadded:: 2\n\n  a\n    b\n", "Added in version 2:\n\n- a: b"),
+        (".. admonition:: x\n\n  a\n    b\n", "**x**\n\n- a: b"),
+        ("a\n  One of:\n\n  b\n    c\n\n    d\n", "**a**\n\nOne of:\n\n- b: c\n\n  d"),
+        ("Some:\n  a\n    b\n\n    c\n", "**Some:**\n\n**a**\n\nb\n\nc"),
+        ("``x``\n\n  Yes.\n\n  a\n    b\n", "**`x`**\n\nYes.\n\n- a: b"),
+        ("* x:\n\n  a\n    ::\n\n      b\n", "- x:\n  - a\n\n    ```\n    b\n    ```"),
+        ("* a:\n    b\n\n    c\n* d\n", "- a: b\n\n  c\n\n- d"),
+    ],
+)
+def test_what_is_said_of_a_term_belongs_to_it_and_to_what_stands_above(text: str, expected: str) -> None:
+    assert read(text).text == expected

@@ -129,18 +129,18 @@ class _AnyDirective(Directive):  # type: ignore[misc]
             language, _, label = self.argument.partition(" ")
             return [*_heading(label or language), *self._code(language)]
         if called := ADMONITIONS.get(name):
-            return self._labelled(called, self._body(with_argument=True))
+            return self._labelled(called, _inside(self._body(with_argument=True)))
         if said := VERSIONS.get(name):
             version, _, rest = self.argument.partition(" ")
             about = [nodes.paragraph("", "", *self._inline(rest))] if rest.strip() else []
-            return self._labelled(said.format(version).strip(), [*about, *self._body()])
+            return self._labelled(said.format(version).strip(), [*about, *_inside(self._body())])
         if name in WRAPPERS:
             return self._body(with_argument=name in ARGUMENT_IS_TEXT)
         if name in HEADED:
-            body = self._body()
+            body = _inside(self._body())
             return [] if name in TABS and not body else [*_heading(self.argument, self._inline(self.argument)), *body]
         # of an unknown one, such as `py:function::` or `option::`, the argument is what its content is about
-        return [*_heading(self.argument, self._signature()), *self._facts(), *self._body()]
+        return [*_heading(self.argument, self._signature()), *self._facts(), *_inside(self._body())]
 
     def _facts(self) -> list[Any]:
         """What the options say of a described setting, which its reader sees."""
@@ -281,6 +281,14 @@ _SPECIAL: Final[dict[str, Callable[[_AnyDirective], list[Any]]]] = {
 
 def _heading(argument: str, said: list[Any] | None = None) -> list[Any]:
     return [nodes.rubric("", "", *(said or [nodes.Text(argument)]))] if argument.strip() else []
+
+
+def _inside(body: list[Any]) -> list[Any]:
+    """What a directive says of its name: so do the terms that are defined in it."""
+    for one in body:
+        for terms in one.findall(nodes.definition_list):
+            terms["inside"] = True
+    return body
 
 
 def _character(word: str) -> str:

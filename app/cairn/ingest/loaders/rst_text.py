@@ -15,6 +15,8 @@ from cairn.language.tables import render_table
 
 _LONGEST_TERM: Final = 200
 """Characters of a term of a list of definitions; a longer one is text."""
+_BRIEF: Final = 120
+"""Of what is said of each term of a list, so that it stands behind the term."""
 _TERM: Final = re.compile(r"`[^`]+`(?: ?\([^()]*\))?|[\w-]+(?: [\w-]+){0,3}")
 _LONGEST_REPLACED: Final = 2000
 """Characters that a substitution may come to: they may hold each other, and double with each step."""
@@ -63,6 +65,25 @@ def _stands_alone(block: str) -> bool:
     return block.startswith(("```", "|"))
 
 
+def _groups(node: Any) -> bool:
+    """Whether what stands below a term is other terms, and nothing said of it: then it is a heading over them."""
+    return all(isinstance(child, nodes.definition_list) for child in node.children)
+
+
+def _told_of(name: str, blocks: Sequence[str]) -> list[str]:
+    """Blocks of which the first begins with the name that they are said of."""
+    if name and blocks and not _stands_alone(blocks[0]) and not isinstance(blocks[0], render.Item):
+        return [f"{name.rstrip(':')}: {blocks[0]}", *blocks[1:]]
+    return [name, *blocks] if name else [*blocks]
+
+
+def _is_line(block: str) -> bool:
+    """Whether it is a paragraph that may stand behind the term that it is said of."""
+    return (
+        len(block) <= _BRIEF and "\n" not in block and not _stands_alone(block) and not isinstance(block, render.Item)
+    )
+
+
 class DoctreeWriter:
     """Writes one tree. `title`: of its first section of the outermost level."""
 
@@ -81,12 +102,15 @@ class DoctreeWriter:
         return render.join(blocks)
 
     def _blocks(self, node: Any, level: int, depth: int) -> Iterator[str]:
-        """What stands in a node. `level`: of the headings; `depth`: of lists around it."""
+        """What stands in a node. `level`: of the headings; `depth`: of lists and what is said of terms around it."""
+        named = False
         for child, follows in zip_longest(node.children, node.children[1:]):
             if isinstance(child, nodes.paragraph) and isinstance(follows, nodes.block_quote) and self._is_term(child):
                 yield render.paragraph(render.run_in(self._said(child)))
+                named = True
             else:
-                yield from self._block(child, level, depth)
+                yield from self._block(child, level, depth + (named and not _groups(child)))
+                named = False
 
     def _is_term(self, node: Any) -> bool:
         """Whether a line over what is set in under it is a term that is defined there: a few words without a stop, or a name in
@@ -144,7 +168,7 @@ class DoctreeWriter:
         for number, item in enumerate(node.children, first):
             yield from self._item(f"{number}." if ordered else "-", self._blocks(item, 0, depth + 1), depth)
 
-    def _item(self, marker: str, blocks: Iterator[str], depth: int) -> Iterator[str]:
+    def _item(self, marker: str, blocks: Iterable[str], depth: int) -> Iterator[str]:
         """An item: its first block stands behind the mark, the others are set in as far, or they would end the list."""
         margin = " " * (len(marker) + 1 if depth < _DEEPEST else 0)
         for at, block in enumerate(blocks):
@@ -157,15 +181,30 @@ class DoctreeWriter:
                 yield render.Item(f"{marker} {inside.lstrip('# ')}")
 
     def _definitions(self, node: Any, depth: int) -> Iterator[str]:
-        for item in node.children:
-            terms = [self._said(one) for one in item.children if isinstance(one, nodes.term)]
-            kinds = [self._said(one) for one in item.children if isinstance(one, nodes.classifier)]
-            name = ", ".join(terms) + "".join(f" ({kind})" for kind in kinds if kind)
+        """Terms with what is said of them below; in what is said of something else, and where all are a line, as items of a
+        list, which belong to what stands above."""
+        told = [(self._term(item), *self._defined(item, depth)) for item in node.children]
+        brief = len(told) > 1 and all(len(blocks) == 1 and _is_line(blocks[0]) for _, *blocks in told)
+        for name, *blocks in told:
+            if len(told) == 1 and isinstance(node.parent, nodes.list_item) and node is node.parent.children[0]:
+                yield from _told_of(name, blocks)  # it is the item
+                continue
+            if depth or node.get("inside") or brief:
+                yield from self._named_item(name, blocks, depth)
+                continue
             if name:
                 yield render.paragraph(render.run_in(name) if len(name) <= _LONGEST_TERM else name)
-            for one in item.children:
-                if isinstance(one, nodes.definition):
-                    yield from self._blocks(one, 0, depth)
+            yield from blocks
+
+    def _term(self, item: Any) -> str:
+        terms = [self._said(one) for one in item.children if isinstance(one, nodes.term)]
+        kinds = [self._said(one) for one in item.children if isinstance(one, nodes.classifier)]
+        return ", ".join(terms) + "".join(f" ({kind})" for kind in kinds if kind)
+
+    def _defined(self, item: Any, depth: int) -> Iterator[str]:
+        for one in item.children:
+            if isinstance(one, nodes.definition):
+                yield from self._blocks(one, 0, depth + (not _groups(one)))
 
     def _fields(self, node: Any, depth: int) -> Iterator[str]:
         for one in node.children:
@@ -188,13 +227,11 @@ class DoctreeWriter:
                     yield from self._named(f"`{shown}`", one, depth)
 
     def _named(self, name: str, body: Any, depth: int) -> Iterator[str]:
+        yield from self._named_item(name, list(self._blocks(body, 0, depth + 1)), depth)
+
+    def _named_item(self, name: str, blocks: Sequence[str], depth: int) -> Iterator[str]:
         """A name and what is said of it, as an item of a list."""
-        blocks = list(self._blocks(body, 0, depth + 1))
-        if blocks and not _stands_alone(blocks[0]) and not isinstance(blocks[0], render.Item):
-            blocks[0] = f"{name}: {blocks[0]}"
-        else:
-            blocks.insert(0, name)
-        yield from self._item("-", iter(blocks), depth)
+        yield from self._item("-", _told_of(name, blocks), depth)
 
     def _rubric(self, node: Any, depth: int) -> Iterator[str]:
         if said := self._said(node):
