@@ -236,3 +236,31 @@ LONG = "Long. " * 30
 )
 def test_what_is_said_of_a_term_belongs_to_it_and_to_what_stands_above(text: str, expected: str) -> None:
     assert read(text).text == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (":ref:`borg_delete` and :std:ref:`exit-codes`", "borg delete and exit codes"),
+        (":ref:`borg_repo-create`, :ref:`intro:A part` and :numref:`fig-a`", "borg repo-create, A part and fig a"),
+        (":ref:`a-b <c_d>`, :doc:`/users/config`, :doc:`option-max_x`", "a-b, config, option-max x"),
+        (":doc:`../usage/index`, :doc:`../index` and :doc:`usage-notes.rst`", "usage, index and usage notes"),
+        (":opt:`~folder.versioning.fsType`, :opt:`folder.type` and :opt:`~copiers`", "fsType, folder.type and copiers"),
+        (
+            ":file:`~/.config/a.b`, :file:`.stfolder`, :kbd:`~` and :class:`.a.B`",
+            "`~/.config/a.b`, `.stfolder`, ~ and `a.B`",
+        ),
+        (
+            "See :ref:`here-it` and :ref:`OVER  it`.\n\n.. _here-it:\n.. _over it:\n\n===========\nThe ``x`` *y*\n===========\n",
+            "See The x y and The x y.\n\n# The `x` y",
+        ),
+        ("See :ref:`why-not`.\n\n.. _why-not:\n\nWhy?\n----\n\nSo.", 'See "Why?".\n\n# Why?\n\nSo.'),
+        (
+            "See :ref:`a_b` and :ref:`c-d`.\n\n.. _a_b:\n\nText\n\nC\n---\n\n.. _c-d:\n",
+            "See a b and c d.\n\nText\n\n# C",
+        ),
+        ("See :ref:`a_b`.\n\n.. |x| replace:: X\n\n.. _a_b:\n\nThe |x|\n-------\n", "See a b.\n\n# The X"),
+    ],
+)
+def test_a_reference_is_the_heading_or_the_words_of_what_it_leads_to(text: str, expected: str) -> None:
+    assert read(text).text == expected

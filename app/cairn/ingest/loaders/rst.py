@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from cairn.ingest.loaders.sphinx_words import (
     ARGUMENT_IS_TEXT,
     CODE_BLOCKS,
     HEADED,
+    LABELS,
     LEFT_OUT,
     TABS,
     VERSIONS,
@@ -36,6 +37,10 @@ from cairn.ingest.loaders.text import decode
 _DIRECTIVE: Final = re.compile(
     r"^[ \t]*+\.\.[ \t]++(?:\|[^|\n]{1,200}\|[ \t]++)?([\w:+.-]{1,80}?)[ \t]{0,9}::(?!\S)", re.MULTILINE
 )
+_LABEL: Final = re.compile(r"^\.\. _(?:`([^`\n]++)`|([^:`\n]++(?::[^:`\s]++)*+)):[ \t]*+$", re.MULTILINE)
+_ADORNED: Final = re.compile(r"""([!-/:-@\[-`{-~])\1{2,}+""")
+_MARKS: Final = re.compile(r"[`*\\]")
+_MORE: Final = re.compile(r"[|<]|:`")
 _OPTION: Final = re.compile(r":([\w:+. -]{1,60}):(?:[ \t]++|$)")
 _CHARACTER: Final = re.compile(r"(?:0x|x|\\x|U\+?|u|\\u|&#x)([0-9a-fA-F]{1,6});?|(\d{1,7})", re.IGNORECASE)
 _UNREAD: Final = "docutils cannot read it as reStructuredText, so it is read as plain text"
@@ -63,7 +68,9 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
 def _parse(text: str) -> Any:
     """The tree, without what a writer of docutils would make of it: nothing is numbered, replaced or moved."""
     inliner = states.Inliner()
-    inliner.interpreted = _read_role  # of this one: its class is asked for its own variables, so it can have no heirs
+    inliner.interpreted = _role_reader(
+        _labels(text)
+    )  # of this one: its class is asked for its own variables, so it can have no heirs
     parser = Parser(inliner=inliner)
     settings = frontend.get_default_settings(Parser)  # reads no configuration, unlike what publishes
     settings.file_insertion_enabled = False
@@ -94,11 +101,50 @@ def _own_directives(text: str) -> Iterator[None]:
 # --- roles ----------------------------------------------------------------------------------------------------------
 
 
-def _read_role(rawsource: str, text: str, role: str, lineno: int) -> tuple[list[Any], list[Any]]:
-    """Text in a role is what a reader sees of it: the title of a link, the last part of `~package.name`."""
-    shown, is_code = role_text(role, utils.unescape(text))
-    make = nodes.literal if is_code else nodes.inline
-    return [make(rawsource, shown)] if shown else [], []
+_Role = Callable[[str, str, str, int], tuple[list[Any], list[Any]]]
+
+
+def _role_reader(labels: Mapping[str, str]) -> _Role:
+    """Text in a role is what a reader sees of it: the title of a link, the last part of `~package.name`, of a label the heading
+    that it stands above."""
+
+    def read(rawsource: str, text: str, role: str, lineno: int) -> tuple[list[Any], list[Any]]:
+        said = utils.unescape(text)
+        shown, is_code = role_text(role, said)
+        if role.lower().rpartition(":")[2] in LABELS:
+            shown = labels.get(_folded(said), shown)
+        make = nodes.literal if is_code else nodes.inline
+        return [make(rawsource, shown)] if shown else [], []
+
+    return read
+
+
+def _labels(text: str) -> dict[str, str]:
+    """Labels of the text, and the headings that they stand above."""
+    if not _LABEL.search(text):
+        return {}
+    found: dict[str, str] = {}
+    waiting: list[str] = []
+    lines = [line.rstrip() for line in text.split("\n")]
+    for at, line in enumerate(lines):
+        if label := _LABEL.fullmatch(line):
+            waiting.append(_folded(label[1] or label[2]))
+        elif waiting and line:
+            heading = _heading_at(lines, at)
+            found.update(dict.fromkeys(waiting, f'"{heading}"' if heading[-1] in "?!." else heading) if heading else {})
+            waiting = []
+    return found
+
+
+def _heading_at(lines: list[str], at: int) -> str:
+    """The heading that begins with a line; "" where none does, and where it is more than words."""
+    first = at + bool(_ADORNED.fullmatch(lines[at]))
+    title, below, *_ = [*lines[first : first + 2], "", ""]
+    return _MARKS.sub("", title).strip() if _ADORNED.fullmatch(below) and not _MORE.search(title) else ""
+
+
+def _folded(label: str) -> str:
+    return " ".join(label.lower().split())
 
 
 # --- directives -----------------------------------------------------------------------------------------------------

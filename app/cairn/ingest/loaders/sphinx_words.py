@@ -5,6 +5,7 @@ Pure; without docutils, which Markdown does not need.
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 ADMONITIONS: Final = {
@@ -42,6 +43,12 @@ _CODE_ROLES_NAMES: Final = """literal code samp file command program envvar opti
     const function method type confval setting macro member struct enum enumerator var expr keyword token ini dir
     regexp mailheader mimetype"""
 _CODE_ROLES: Final = frozenset(_CODE_ROLES_NAMES.split())
+LABELS: Final = frozenset(("ref", "numref"))
+"""Roles that refer to a part of a document by a label, of which a reader sees the heading."""
+_VERBATIM: Final = frozenset(("literal", "code", "samp", "file", "command", "program", "kbd", "regexp"))
+"""Their text refers to nothing: a tilde or dot before it is a part of it."""
+_SHORTENED: Final = re.compile(r"~[\w.:-]++")
+_SUFFIX: Final = re.compile(r"\.(?:rst|md|txt)\Z")
 _CALLED: Final = frozenset(("func", "meth", "function", "method"))
 _ICONS: Final = frozenset(("octicon", "fa", "fas", "far", "fa-solid", "fa-regular"))
 _BRANDS: Final = frozenset(("fab", "fa-brands"))
@@ -69,7 +76,7 @@ def _holds(condition: str) -> bool:
 
 def role_text(role: str, text: str) -> tuple[str, bool]:
     """What a reader sees of text in a role, "" for nothing, and whether it is code: of `~package.name` the last part, of a link
-    its title, of an icon a sign where it says yes or no."""
+    its title, of a label or file without one its words, of an icon a sign where it says yes or no."""
     kind = role.lower().rpartition(":")[2]
     if kind in _ICONS or kind in _BRANDS or kind.startswith("material-"):
         return _icon(text, is_brand=kind in _BRANDS), False
@@ -78,14 +85,30 @@ def role_text(role: str, text: str) -> tuple[str, bool]:
     if text.endswith(">") and "<" in text[1:]:
         return text[: text.rindex("<")].strip(), False
     is_code = kind in _CODE_ROLES
+    if kind in _VERBATIM:
+        return text, is_code
+    if _SHORTENED.fullmatch(text):
+        text = text[1:].rpartition(".")[2]
     if kind in ("pep", "rfc"):
         text = f"{kind.upper()} {text}"
+    elif kind in LABELS:
+        text = in_words(text.rpartition(":")[2])
+    elif kind == "doc":
+        parts = [part for part in _SUFFIX.sub("", text).split("/") if part.strip(".")]
+        text = in_words(next((part for part in reversed(parts) if part != "index"), *parts[-1:] or [text]))
     elif is_code:
-        text = text.rpartition(".")[2] if text.startswith("~") else text.lstrip("!.")
+        text = text.lstrip("!.")
         text += "()" if kind in _CALLED and not text.endswith(")") else ""
     elif kind == "guilabel":
         text = text.replace("&&", "\0").replace("&", "").replace("\0", "&")
     return text, is_code
+
+
+def in_words(name: str) -> str:
+    """A label, or the name of a file, as words: those that underscores part, so that "borg_repo-create" keeps its hyphen."""
+    if any(map(str.isspace, name)):
+        return name
+    return " ".join(name.replace("_" if "_" in name.strip("_") else "-", " ").split()) or name
 
 
 def _icon(text: str, *, is_brand: bool) -> str:
