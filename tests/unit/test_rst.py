@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.domain.document import LoadedDocument, Source
-from cairn.errors import ParseError, ParserLimitError
+from cairn.errors import EmptyDocumentError, ParseError, ParserLimitError
 from cairn.ingest.chunkers.headings import scan
 from cairn.ingest.loaders import load, sniff
 from cairn.ingest.parse import parse
@@ -264,3 +264,16 @@ def test_what_is_said_of_a_term_belongs_to_it_and_to_what_stands_above(text: str
 )
 def test_a_reference_is_the_heading_or_the_words_of_what_it_leads_to(text: str, expected: str) -> None:
     assert read(text).text == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (".. include:: a.rst.inc\n", "only includes other files"),
+        (".. highlight:: sh\n\n.. toctree::\n\n   a\n", "only includes other files"),
+        (".. |x| replace:: X\n", "holds no text$"),
+    ],
+)
+def test_what_only_includes_other_files_is_refused_as_such(text: str, expected: str) -> None:
+    with pytest.raises(EmptyDocumentError, match=expected):
+        read(text)

@@ -16,7 +16,7 @@ from docutils import frontend, nodes, utils
 from docutils.parsers.rst import Directive, Parser, directives, states
 from docutils.statemachine import StringList
 
-from cairn.errors import ParserLimitError
+from cairn.errors import EmptyDocumentError, ParserLimitError
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.rst_text import DoctreeWriter, caption, tabulated
 from cairn.ingest.loaders.sphinx_words import (
@@ -41,6 +41,7 @@ _LABEL: Final = re.compile(r"^\.\. _(?:`([^`\n]++)`|([^:`\n]++(?::[^:`\s]++)*+))
 _ADORNED: Final = re.compile(r"""([!-/:-@\[-`{-~])\1{2,}+""")
 _MARKS: Final = re.compile(r"[`*\\]")
 _MORE: Final = re.compile(r"[|<]|:`")
+_INCLUDES: Final = re.compile(r"^[ \t]*+\.\. (?:include|toctree)::", re.MULTILINE)
 _OPTION: Final = re.compile(r":([\w:+. -]{1,60}):(?:[ \t]++|$)")
 _CHARACTER: Final = re.compile(r"(?:0x|x|\\x|U\+?|u|\\u|&#x)([0-9a-fA-F]{1,6});?|(\d{1,7})", re.IGNORECASE)
 _UNREAD: Final = "docutils cannot read it as reStructuredText, so it is read as plain text"
@@ -49,20 +50,23 @@ _UNREAD: Final = "docutils cannot read it as reStructuredText, so it is read as 
 def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """Sections, lists, tables and code as Markdown; the markup of Sphinx goes, its text stays.
 
-    Raises ParserLimitError.
+    Raises ParserLimitError, or EmptyDocumentError for a file that only includes others.
     """
     text = decode(content).replace("\r\n", "\n").removeprefix("\ufeff").replace("\0", "\ufffd")
     try:
         with _own_directives(text):
             tree = _parse(text)
         writer = DoctreeWriter(tree)
-        return LoadedText(writer.text(), title=writer.title)
+        read = LoadedText(writer.text(), title=writer.title)
     except RecursionError:
         raise ParserLimitError("the reStructuredText is nested too deep to be read") from None
     except MemoryError:
         raise
     except Exception:  # docutils has surprises of its own, and the words are there all the same
         return LoadedText(text, notes=(_UNREAD,))
+    if not read.text.strip() and _INCLUDES.search(text):
+        raise EmptyDocumentError("the file holds no text of its own, it only includes other files; add those")
+    return read
 
 
 def _parse(text: str) -> Any:
