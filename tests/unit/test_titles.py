@@ -57,6 +57,25 @@ def test_a_heading_that_names_nothing_is_passed_over() -> None:
     assert better_title(None, "# Contents\n\nx\n\n# Costs of travel\n", "a.md") == "Costs of travel"
 
 
+@pytest.mark.parametrize(
+    ("title", "name", "expected"),
+    [
+        ("Examples", "docs/usage/create.rst", "create: Examples"),
+        ("Beispiele", "key_change-location.rst.inc", "key change-location: Beispiele"),
+        ("Utilisation", "a/démarrer.rst", "démarrer: Utilisation"),
+        ("Introduction", "010_introduction.rst", "Introduction"),
+        ("Usage", "index.rst", "Usage"),
+        ("Examples", "2024.rst", "Examples"),
+        ("Examples of rules", "create.rst", "Examples of rules"),
+        ("Examples", "create.docx", "Examples"),
+        ("Examples", "", "Examples"),
+    ],
+)
+def test_a_heading_that_any_file_may_have_is_told_by_the_name_of_the_file(title: str, name: str, expected: str) -> None:
+    assert better_title(title, "", name) == expected
+    assert better_title(None, f"# {title}\n\nText.\n", name) == expected
+
+
 @pytest.mark.parametrize("unit", ["a.", "\\", "word ", "1", "[", "a-", "untitled "])
 def test_titles_are_judged_in_linear_time(unit: str) -> None:
     start = process_time()

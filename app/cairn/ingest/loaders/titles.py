@@ -12,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Final
 
 from cairn.ingest.chunkers.headings import scan
+from cairn.ingest.loaders.sphinx_words import in_words
 from cairn.language.lexicon import every
 from cairn.language.linear import bounded
 from cairn.language.text import fold_line
@@ -45,6 +46,9 @@ _IDENTIFIER: Final = re.compile(
 )
 _COUNTER: Final = bounded(r"[\s_-]*\(?\d+\)?$")
 """What tells the second untitled document from the first."""
+_RST_FILE: Final = re.compile(r"\.(?:rst|rest)(?:\.\w{1,9})?\Z", re.IGNORECASE)
+_ORDER: Final = re.compile(r"\A\d{1,4}[ _.-]++")
+"""What orders the files of a folder: "010_introduction"."""
 _BRACKETS: Final = "[]<>(){}\"'"
 
 
@@ -53,11 +57,22 @@ def better_title(stated: str | None, text: str, name: str) -> str | None:
     further down names a part), else None: then the file's `name` stands for it."""
     title = _PRINTED_BY.sub("", (stated or "").strip(), count=1).strip()
     if title and not says_nothing(title) and fold_line(title) not in _names_of(name):
-        return title
+        return _with_name(title, name)
     for section in scan(text[:_HEAD_CHARS], max_level=1):
         if section.path and not says_nothing(section.path[-1]):
-            return section.path[-1]
+            return _with_name(section.path[-1], name)
     return None
+
+
+def _with_name(title: str, name: str) -> str:
+    """In reStructuredText a file often includes the one that has its heading, and goes on with "Examples", as twenty others
+    do: what they are examples of is the name of the file."""
+    file = PurePosixPath(name.replace("\\", "/")).name
+    ending = _RST_FILE.search(file)
+    if not ending or fold_line(title) not in _sections():
+        return title
+    words = in_words(_ORDER.sub("", file[: ending.start()]))
+    return title if says_nothing(words) or fold_line(words) == fold_line(title) else f"{words}: {title}"
 
 
 def says_nothing(title: str) -> bool:
@@ -74,6 +89,11 @@ def says_nothing(title: str) -> bool:
 @cache
 def _placeholders() -> frozenset[str]:
     return frozenset(fold_line(phrase) for phrase in every(lambda one: one.documents.placeholders))
+
+
+@cache
+def _sections() -> frozenset[str]:
+    return frozenset(fold_line(phrase) for phrase in every(lambda one: one.documents.sections))
 
 
 def _names_of(name: str) -> tuple[str, str]:
