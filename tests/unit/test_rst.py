@@ -35,7 +35,7 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
         "Warning: Back up the pantry before an upgrade. It is not done for you.",
         "To start it, run:\n\n```\nlarder init\nlarder serve\n```",
         "With Docker\n\n```console\n$ docker run larder\n```",
-        "Use `--port` (`LARDER_PORT`) to change the port.\n\nThe default is 8042.",
+        "Use `--port` (`LARDER_PORT`) to change the port (The default is 8042).",
         "Ports\n\n| Port | Use |\n| --- | --- |\n| 8042 | The API, `http` |\n| 8043 | Metrics |",
         "Limits\n\n| Name | Value |\n| --- | --- |\n| files | 10,000 |",
         "| Plan | Price |\n| --- | --- |\n| Free | 0 |\n| Free | 12 |",
@@ -277,3 +277,29 @@ def test_a_reference_is_the_heading_or_the_words_of_what_it_leads_to(text: str, 
 def test_what_only_includes_other_files_is_refused_as_such(text: str, expected: str) -> None:
     with pytest.raises(EmptyDocumentError, match=expected):
         read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "A [#]_ b [#x]_ c [1]_ d [*]_.\n\n.. [#] Eh.\n.. [1] f\n.. [*] g\n.. [#x] *h* i.",
+            "A (Eh) b (h i) c (f) d (g).",
+        ),
+        ("= =\nA B\n= =\n1 2 [#]_\n= =\n\n.. [#] Not yet.", "| A | B |\n| --- | --- |\n| 1 | 2 (Not yet) |"),
+        (
+            ".. list-table::\n   :header-rows: 1\n\n   * - A\n     - B [#x]_\n   * - 1\n     - 2\n\n.. [#x] c",
+            "| A | B (c) |\n| --- | --- |\n| 1 | 2 |",
+        ),
+        ("A [1]_ b [1]_.\n\n.. [1] c\n", "A b.\n\nc"),
+        ("A [#]_.\n\n.. [#] b\n.. [#] c\n", "A.\n\nb\n\nc"),
+        (".. [1] b\n\nA [1]_.\n", "b\n\nA."),
+        ("= ======\nA B [1]_\n= ======\n1 2\n= ======\n\n.. [1] c", "| A | B |\n| --- | --- |\n| 1 | 2 |\n\nc"),
+        ("A [1]_.\n\n.. [1] b\n\n   c\n", "A.\n\nb\n\nc"),
+        (f"A [1]_.\n\n.. [1] b{' c' * 100}\n", f"A.\n\nb{' c' * 100}"),
+        ("A [1]_\n------\n\nSo.\n\n.. [1] c\n", "# A\n\nSo.\n\nc"),
+        ("A [1]_.\n\n.. [1] b [2]_\n.. [2] c [1]_\n", "A.\n\nb\n\nc"),
+    ],
+)
+def test_a_footnote_stands_where_it_is_referred_to(text: str, expected: str) -> None:
+    assert read(text).text == expected

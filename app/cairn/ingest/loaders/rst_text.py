@@ -31,6 +31,12 @@ _SILENT: Final = (nodes.image, nodes.raw, nodes.system_message, nodes.comment)
 """What stands in a line and is no text of it."""
 _NOTE: Final = "\0"
 """Where a footnote is referred to. Its number goes, with the blank before it: it would read as one of the answer's sources."""
+_LONGEST_NOTE: Final = 200
+"""Of a footnote that stands in brackets where it is referred to."""
+_NO_ROOM: Final = (
+    nodes.title, nodes.rubric, nodes.term, nodes.thead, nodes.literal_block, nodes.footnote, nodes.citation,
+)  # fmt: skip
+"""Where a footnote that is referred to is not told."""
 _ABOUT_THE_FILE: Final = frozenset(("orphan", "tocdepth", "nosearch", "nocomments", "hide-toc"))
 """Fields that a tool reads at the top of a file."""
 _FIELDS: Final = {
@@ -95,6 +101,9 @@ class DoctreeWriter:
             str(name): one for one in tree.findall(nodes.substitution_definition) for name in one["names"]
         }
         self.unfinished: set[str] = set()
+        self.notes = _brief_notes(tree)
+        self.in_place: set[Any] = set()  # notes that stand where they are referred to
+        self.told: set[Any] = set()  # those that stand by themselves
 
     def text(self) -> str:
         """The document."""
@@ -244,7 +253,10 @@ class DoctreeWriter:
             yield render.paragraph("\n".join(said))
 
     def _footnote(self, node: Any, depth: int) -> Iterator[str]:
-        yield from self._blocks(node, 0, depth)
+        """By itself it says nothing of what it is a note on, so it stands where it is referred to, if it can."""
+        if node not in self.in_place:
+            self.told.add(node)
+            yield from self._blocks(node, 0, depth)
 
     def _citation(self, node: Any, depth: int) -> Iterator[str]:
         label = "".join(f"[{one.astext()}] " for one in node.children if isinstance(one, nodes.label))
@@ -306,7 +318,12 @@ class DoctreeWriter:
         elif isinstance(node, nodes.substitution_reference):
             yield self._replacement(node)
         elif isinstance(node, nodes.footnote_reference):
-            yield _NOTE
+            note = self.notes.get(id(node))
+            if note is None or note in self.told:
+                yield _NOTE
+            else:
+                self.in_place.add(note)
+                yield f" ({self._said(note.children[-1]).removesuffix('.')})"
         elif isinstance(node, nodes.citation_reference):
             yield f"[{node.astext()}]"
         elif not isinstance(node, _SILENT) and not (isinstance(node, nodes.target) and not node.children):
@@ -328,6 +345,35 @@ class DoctreeWriter:
             )[:_LONGEST_REPLACED]
             self.unfinished.discard(key)
         return self.replaced[key]
+
+
+def _brief_notes(tree: Any) -> dict[int, Any]:
+    """The footnotes of a paragraph that are referred to once, in text, by the identity of the reference."""
+    of_names = [note for note in (*tree.footnotes, *tree.autofootnotes) if note["names"]]
+    pairs = [
+        (references[0], note)
+        for note in of_names
+        if len(references := tree.footnote_refs.get(note["names"][0], ())) == 1
+    ]
+    for notes, references in (
+        ([note for note in tree.autofootnotes if not note["names"]], tree.autofootnote_refs),
+        (tree.symbol_footnotes, tree.symbol_footnote_refs),
+    ):
+        unnamed = [one for one in references if not one.get("refname")]
+        if len(notes) == len(unnamed):
+            pairs += zip(unnamed, notes, strict=True)
+    return {
+        id(reference): note
+        for reference, note in pairs
+        if [type(one) for one in note.children if not isinstance(one, nodes.label)] == [nodes.paragraph]
+        and len(note.children[-1].astext()) <= _LONGEST_NOTE
+        and not any(isinstance(one, _NO_ROOM) for one in _around(reference))
+    }
+
+
+def _around(node: Any) -> Iterator[Any]:
+    while node := node.parent:
+        yield node
 
 
 _Write = Callable[[DoctreeWriter, Any, int], Iterator[str]]
