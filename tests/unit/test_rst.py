@@ -303,3 +303,22 @@ def test_what_only_includes_other_files_is_refused_as_such(text: str, expected: 
 )
 def test_a_footnote_stands_where_it_is_referred_to(text: str, expected: str) -> None:
     assert read(text).text == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1. a:\n\n::\n\n  b\n\n2. c\n\nd\n", "1. a:\n\n   ```\n   b\n   ```\n\n2. c\n\nd"),
+        ("1. a\n\nb\n\n- c\n\n2. d:\n\n::\n\n  e\n\nf\n", "1. a\n\n   b\n\n   - c\n2. d:\n\n   ```\n   e\n   ```\n\nf"),
+        ("1. a\n\nb\n\n2. d\n\n::\n\n  e\n", "1. a\n\n   b\n\n2. d\n\n```\ne\n```"),
+        ("1. a:\n\n::\n\n  b\n", "1. a:\n\n```\nb\n```"),
+        ("1. a\n\nb\n\n3. d\n", "1. a\n\nb\n\n3. d"),
+        ("1. a\n\nb\n\n1. d\n", "1. a\n\nb\n\n1. d"),
+        ("1. a\n\nb\n\nb. d\n", "1. a\n\nb\n\n2. d"),
+        ("1. a\n\n.. rubric:: b\n\n2. d\n", "1. a\n\n**b**\n\n2. d"),
+        (f"1. a\n\n{'b' * 8}\n\n2. d\n".replace("b", "b\n\n"), "1. a\n\n" + "   b\n\n" * 8 + "2. d"),
+        (f"1. a\n\n{'b' * 9}\n\n2. d\n".replace("b", "b\n\n"), "1. a\n\n" + "b\n\n" * 9 + "2. d"),
+    ],
+)
+def test_steps_whose_numbers_go_on_are_one_list(text: str, expected: str) -> None:
+    assert read(text).text == expected

@@ -31,6 +31,10 @@ _SILENT: Final = (nodes.image, nodes.raw, nodes.system_message, nodes.comment)
 """What stands in a line and is no text of it."""
 _NOTE: Final = "\0"
 """Where a footnote is referred to. Its number goes, with the blank before it: it would read as one of the answer's sources."""
+_WRONG: Final = 3
+"""Of what docutils says of a document, the level from which on it leaves lines out."""
+_MOST_BETWEEN: Final = 8
+"""Blocks below an item that belong to it although they are not set in."""
 _LONGEST_NOTE: Final = 200
 """Of a footnote that stands in brackets where it is referred to."""
 _NO_ROOM: Final = (
@@ -101,6 +105,8 @@ class DoctreeWriter:
             str(name): one for one in tree.findall(nodes.substitution_definition) for name in one["names"]
         }
         self.unfinished: set[str] = set()
+        for parent in dict.fromkeys(one.parent for one in tree.findall(nodes.enumerated_list)):
+            _join_lists(parent)
         self.notes = _brief_notes(tree)
         self.in_place: set[Any] = set()  # notes that stand where they are referred to
         self.told: set[Any] = set()  # those that stand by themselves
@@ -154,7 +160,7 @@ class DoctreeWriter:
 
     def _refused(self, node: Any) -> Iterator[str]:
         """The lines of a table that is drawn wrong, and the like; not those of a warning, which are read as well."""
-        if int(node.get("level", 0)) >= 3:
+        if int(node.get("level", 0)) >= _WRONG:
             for child in node.children:
                 if isinstance(child, nodes.literal_block) and not child.astext().lstrip().startswith(".. "):
                     yield render.fence(child.astext())
@@ -345,6 +351,45 @@ class DoctreeWriter:
             )[:_LONGEST_REPLACED]
             self.unfinished.discard(key)
         return self.replaced[key]
+
+
+def _join_lists(parent: Any) -> None:
+    """A list whose numbers go on from the one before is the rest of it, and what stands between them belongs to its last item:
+    to whoever writes steps it matters little how far the command below each is set in."""
+    kept: list[Any] = []
+    steps: Any = None
+    began, joined = 0, False
+    for child in parent.children:
+        if isinstance(child, nodes.enumerated_list):
+            between = len(kept) - began
+            if steps is not None and _goes_on(steps, child) and between <= _MOST_BETWEEN:
+                steps.children[-1].extend(kept[began:])
+                steps.extend(child.children)
+                del kept[began:]
+                joined = True
+                continue
+            steps, began, joined = child, len(kept) + 1, False
+        elif isinstance(child, nodes.section | nodes.transition | nodes.rubric):
+            steps = None
+        elif isinstance(child, nodes.system_message) and int(child.get("level", 0)) < _WRONG:
+            continue  # that a list does not begin with 1
+        elif joined and len(kept) == began and isinstance(child, nodes.literal_block) and _announces(steps):
+            steps.children[-1].append(child)
+            continue
+        kept.append(child)
+    if len(kept) < len(parent.children):
+        parent.children = kept
+
+
+def _announces(steps: Any) -> bool:
+    """Whether the last step leads to what stands below it."""
+    return steps is not None and str(steps.children[-1].astext()).rstrip().endswith(":")
+
+
+def _goes_on(before: Any, behind: Any) -> bool:
+    """Whether the numbers of a list follow those of another."""
+    kind, start = behind.get("enumtype"), int(behind.get("start", 1))
+    return before.get("enumtype") == kind and start == int(before.get("start", 1)) + len(before.children)
 
 
 def _brief_notes(tree: Any) -> dict[int, Any]:
