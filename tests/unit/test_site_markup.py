@@ -142,12 +142,30 @@ def test_small_pieces(text: str, expected: str | None) -> None:
     assert expected is not None or ("a" in found and "| 1 | 2 |" in found)
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Press <button>Save</button> to save.", "Press Save to save."),
+        ("Press<button class=a>Save</button>now, <select><option>a</option><option>b</option></select>.",
+         "Press Save now, a b."),
+        ("It is `/viːt/`<button id=x><svg>\n<use/>\n</svg></button>, fast.", "It is `/viːt/`, fast."),
+        ("A <svg>x</svg>: b <style>\n\n</style>c", "A : b c"),
+        ("A <!-- b\n--># c", "A # c"),
+        ("<div>\n    <button>Save</button>\n    <canvas>Old</canvas>\n</div>", "Save\nOld"),
+        ("<table><tr><td>a</td><td><button>b</button><button>c</button></td></tr><tr><td>1</td><td>2</td></tr></table>",
+         "| a | b c |\n| --- | --- |\n| 1 | 2 |"),
+    ],
+)  # fmt: skip
+def test_what_stands_in_a_line_of_text_cuts_no_sentence(text: str, read: str) -> None:
+    assert plain_markup(text).strip() == read
+
+
 UNITS = [
     "<", "<a ", "<a>", "</a>", "<br>", "<table>", "<td>", "<pre>", "<!--", "<!-- -->", "`", "``", "<A>\n", "<A/>", "<h1>", "{a}`",
     "{a}`b`", ":::a\n", ":::\n", "```{a}\n", "```\n", "~~~\n", "!!! a\n", '=== "a"\n', "    ", "\n", "import 'a'\n",
     "export const\n", "<table><tr><td rowspan=50 colspan=50>a", "(a)=\n",
     "@[code](a)\n", "@[code", "<a b='", "<pre></pre>", "```{list-table}\n* - a\n",
-    "<script>", "|<br>", "</table><table>", "`<!--",
+    "<script>", "|<br>", "</table><table>", "`<!--", "<svg></svg>a", "a<button>b</button>",
 ]  # fmt: skip
 
 

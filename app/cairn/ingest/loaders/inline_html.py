@@ -30,14 +30,16 @@ _ANY_TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,2000}>")
 
 _INLINE_NAMES: Final = """a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr
     output q rp rt ruby s samp small span strike strong sub sup time tt u var wbr"""
-_BLOCK_NAMES: Final = """address article aside blockquote body button center dd details dialog dir div dl dt
+_BLOCK_NAMES: Final = """address article aside blockquote body center dd details dialog dir div dl dt
     fieldset figcaption figure footer form header h1 h2 h3 h4 h5 h6 hgroup html legend li main menu nav ol p
-    section select option summary ul table thead tbody tfoot tr td th caption colgroup picture video audio
-    iframe object canvas noscript template"""
+    section summary ul table thead tbody tfoot tr td th caption colgroup noscript template"""
+_BOX_NAMES: Final = "button select optgroup option picture video audio iframe object canvas meter progress"
 _VOID_NAMES: Final = "br hr img input link meta source track col embed area base param"
 _VOID: Final = frozenset(_VOID_NAMES.split())
-_KNOWN: Final = frozenset((*_INLINE_NAMES.split(), *_BLOCK_NAMES.split(), *_VOID))
+_KNOWN: Final = frozenset((*_INLINE_NAMES.split(), *_BLOCK_NAMES.split(), *_BOX_NAMES.split(), *_VOID))
 _BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
+_BOXES: Final = frozenset(_BOX_NAMES.split())
+"""Elements that stand in a line of text, and are drawn apart from the words beside them."""
 _RUNNING: Final = frozenset(("p", "dd", "figcaption"))
 """Elements that hold running text, whose lines a site may set in as it likes."""
 _EMPTY_TAB: Final = re.compile(r"\s{0,200}</TabItem\s{0,9}>")
@@ -45,6 +47,7 @@ _SET_IN: Final = re.compile(r"\n[ \t]{1,200}(?=\S)")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]{0,200}\n")
 _SHORT_RAISED: Final = re.compile(r"\s{0,9}\w{1,2}\s{0,9}<")
 """A power, an ordinal, a note's number: part of the word before it."""
+_WORD_BEHIND: Final = re.compile(r"(?:</?[A-Za-z][^<>]{0,2000}>){0,9}\w")
 _PERMALINK: Final = re.compile(
     rf"<a\s[^<>]{{0,500}}>\s{{0,9}}[{''.join(sorted(render.PERMALINKS))}]\s{{0,9}}</a\s{{0,9}}>", re.IGNORECASE
 )
@@ -175,7 +178,16 @@ class _Walk:
             self._break("\n")
         elif name in _BLOCKS:
             self._break("\n\n")
+        elif name in _BOXES:
+            self._apart(tag.end())
         return tag.end()
+
+    def _apart(self, behind: int) -> None:
+        """Between a box and what stands before it in its line: a blank, where two words would become one."""
+        if not self.line.strip():
+            self._break("")
+        elif self.line[-1:].isalnum() and _WORD_BEHIND.match(self.text, behind):
+            self._write(" ")
 
     def _heading(self, tag: re.Match[str], name: str, *, closes: bool) -> int:
         if not closes:
@@ -232,7 +244,7 @@ class _HtmlTable:
                 self._text(" ")
             elif depth == 1:
                 self._tag(name, tag, closes=closes)
-            elif name in _BLOCKS or name == "br":
+            elif name in _BLOCKS or name in _BOXES or name == "br":
                 self._text(" ")
         self._end_row()
 
@@ -263,6 +275,7 @@ class _HtmlTable:
         elif (
             (name == "sup" and not closes and not _SHORT_RAISED.match(tag.string, tag.end()))
             or name in _BLOCKS
+            or name in _BOXES
             or name == "br"
         ):
             self._text(" ")

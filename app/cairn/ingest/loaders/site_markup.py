@@ -426,7 +426,7 @@ class _Blocks:
             block = preformatted(found[1], found[2] or "", self.text[self.at + found.end() : end.start()])
             before = self.text[self.at : start]
             if before.strip():
-                self._labelled(before + "\n\n")
+                self._labelled(before + ("\n\n" if block else ""))
             elif self.label:
                 self._begin_block()
             self.at = end.end()
@@ -436,6 +436,9 @@ class _Blocks:
         return None
 
     def _prose_line(self, line: str) -> None:
+        if self.prose and self.prose[-1][-1:] not in ("\n", ""):  # behind what is left out of a line
+            self.prose.append(self._uncommented(line))
+            return
         bare = line.strip()
         if self.in_options and _OPTION.match(line.rstrip("\n")):
             self.at += len(line)
