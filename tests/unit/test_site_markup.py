@@ -154,9 +154,28 @@ def test_small_pieces(text: str, expected: str | None) -> None:
         ("<div>\n    <button>Save</button>\n    <canvas>Old</canvas>\n</div>", "Save\nOld"),
         ("<table><tr><td>a</td><td><button>b</button><button>c</button></td></tr><tr><td>1</td><td>2</td></tr></table>",
          "| a | b c |\n| --- | --- |\n| 1 | 2 |"),
+        ('Text <Link to="/a" title="Course">learn</Link> it', "Text learn it"),
+        ("<Term>API</Term> is a\n<Term>thing</Term>.", "API is a\nthing."),
+        ('## Old [<Badge text="v6 &amp; 7"/>](#a)', "## Old [v6 & 7](#a)"),
+        ('- <Link to="/a">One</Link>\n- A <Link to="/b">second\nlink</Link>', "- One\n- A second\nlink"),
+        ('| <Link to="/a">One</Link> | <Badge text="new"/> |\n| --- | --- |\n', "| One | new |\n| --- | --- |"),
     ],
 )  # fmt: skip
 def test_what_stands_in_a_line_of_text_cuts_no_sentence(text: str, read: str) -> None:
+    assert plain_markup(text).strip() == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('<Note title="Mind">It is hot.</Note>\nText', "**Mind**\n\nIt is hot.\n\nText"),
+        ("<Card>A <Icon/></Card><Card>b</Card>", "A \n\nb"),
+        ('- <Card title="A">b</Card>', "- \n\n**A**\n\nb"),
+        ('Text <Tabs>\n\n<TabItem label="A">b</TabItem></Tabs>', "Text \n\n**A**\n\nb"),
+        ('<Tabs><TabItem label="A">b</TabItem><TabItem label="C">d</TabItem></Tabs>', "**A**\n\nb\n\n**C**\n\nd"),
+    ],
+)
+def test_a_component_with_a_line_of_its_own_is_a_block(text: str, read: str) -> None:
     assert plain_markup(text).strip() == read
 
 
@@ -165,7 +184,7 @@ UNITS = [
     "{a}`b`", ":::a\n", ":::\n", "```{a}\n", "```\n", "~~~\n", "!!! a\n", '=== "a"\n', "    ", "\n", "import 'a'\n",
     "export const\n", "<table><tr><td rowspan=50 colspan=50>a", "(a)=\n",
     "@[code](a)\n", "@[code", "<a b='", "<pre></pre>", "```{list-table}\n* - a\n",
-    "<script>", "|<br>", "</table><table>", "`<!--", "<svg></svg>a", "a<button>b</button>",
+    "<script>", "|<br>", "</table><table>", "`<!--", "<svg></svg>a", "a<button>b</button>", "a <A>", "a <A>b</A>", "- <A b='c'/>",
 ]  # fmt: skip
 
 

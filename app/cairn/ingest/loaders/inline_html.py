@@ -44,6 +44,7 @@ _RUNNING: Final = frozenset(("p", "dd", "figcaption"))
 """Elements that hold running text, whose lines a site may set in as it likes."""
 _EMPTY_TAB: Final = re.compile(r"\s{0,200}</TabItem\s{0,9}>")
 _SET_IN: Final = re.compile(r"\n[ \t]{1,200}(?=\S)")
+_LINE_END: Final = re.compile(r"\n")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]{0,200}\n")
 _SHORT_RAISED: Final = re.compile(r"\s{0,9}\w{1,2}\s{0,9}<")
 """A power, an ordinal, a note's number: part of the word before it."""
@@ -51,7 +52,9 @@ _WORD_BEHIND: Final = re.compile(r"(?:</?[A-Za-z][^<>]{0,2000}>){0,9}\w")
 _PERMALINK: Final = re.compile(
     rf"<a\s[^<>]{{0,500}}>\s{{0,9}}[{''.join(sorted(render.PERMALINKS))}]\s{{0,9}}</a\s{{0,9}}>", re.IGNORECASE
 )
+_LIST_MARK: Final = re.compile(r"\A[ \t]{0,99}(?:[-*+>]|\d{1,9}[.)])(?=[ \t])")
 _LONGEST_HEADING: Final = 500
+_LONGEST_INLINE: Final = 500
 _WIDEST_SPAN: Final = 50
 _WIDEST_ROW: Final = 200
 
@@ -92,6 +95,7 @@ class _Walk:
         self.parts: list[str] = []
         self.endless = False  # a table that is not closed was met, so that none is from there on
         self.line = ""  # of the output, as far as it is written
+        self.inline_ends: set[int] = set()  # where components end that stand within a line
         self.running = False  # inside of an element that holds running text, before a blank line
 
     def read(self) -> str:
@@ -155,6 +159,11 @@ class _Walk:
             self.running = name in _RUNNING and not closes
         if tag["name"][0].isupper() and not tag["name"].isupper():
             named = attributes.get("label") or attributes.get("title") or attributes.get("summary")
+            if self._is_inline(tag, is_named=bool(named)):
+                if not self.line.strip():
+                    self._break("")
+                self._write(unescape(attributes.get("text", "")) if tag[0].endswith("/>") else "")
+                return tag.end()
             if tag["name"] == "TabItem":  # Docusaurus shows its value where it has no label
                 empty = _EMPTY_TAB.match(self.text, tag.end())
                 named = None if empty else named or attributes.get("value")
@@ -181,6 +190,26 @@ class _Walk:
         elif name in _BOXES:
             self._apart(tag.end())
         return tag.end()
+
+    def _is_inline(self, tag: re.Match[str], *, is_named: bool) -> bool:
+        """Whether a component stands within a line of text: with words before it, or behind it where it begins the line. A name
+        is shown over what it has, where that is all of an item."""
+        if tag["close"]:
+            return tag.start() in self.inline_ends
+        before = _LIST_MARK.sub("", self.line).strip()
+        ends = _BLANK_LINE if before else _LINE_END
+        last = min(tag.end() + _LONGEST_INLINE, len(self.text))
+        last = found.start() if (found := ends.search(self.text, tag.end(), last)) else last
+        close = end = tag.end()
+        if not tag[0].endswith("/>"):
+            close = self.text.find(f"</{tag['name']}>", tag.end(), last)
+            end = close + len(tag["name"]) + 3
+        is_alone = not before and self.text[end:last].lstrip()[:1] in ("", "<")
+        if close < 0 or (is_alone and (is_named or not self.line.strip())):
+            return False
+        if close < end:
+            self.inline_ends.add(close)
+        return True
 
     def _apart(self, behind: int) -> None:
         """Between a box and what stands before it in its line: a blank, where two words would become one."""
