@@ -165,6 +165,15 @@ def test_what_stands_in_a_line_of_text_cuts_no_sentence(text: str, read: str) ->
     assert plain_markup(text).strip() == read
 
 
+@pytest.mark.parametrize("words", [1, 500])
+def test_the_row_of_a_table_stays_a_line_however_long_it_is(words: int) -> None:
+    said = "of it " * words
+    text = plain_markup(
+        f"| A | B |\n| --- | --- |\n| a | {said}<br />- b <ul><li>c</li></ul> {said} | d |\n<br>e<br>f\n"
+    )
+    assert text == f"| A | B |\n| --- | --- |\n| a | {said} - b   c   {said} | d |\ne\nf\n"
+
+
 @pytest.mark.parametrize(
     ("text", "read"),
     [

@@ -94,7 +94,8 @@ class _Walk:
         self.closed = closed
         self.parts: list[str] = []
         self.endless = False  # a table that is not closed was met, so that none is from there on
-        self.line = ""  # of the output, as far as it is written
+        self.line = ""  # of the output, as far as it is written: its last characters
+        self.in_row = False  # whether that line begins as the row of a table
         self.inline_ends: set[int] = set()  # where components end that stand within a line
         self.running = False  # inside of an element that holds running text, before a blank line
 
@@ -135,15 +136,14 @@ class _Walk:
         if part:
             self.parts.append(part)
             last = part.rfind("\n")
-            self.line = (
-                (self.line + part if last < 0 else part[last + 1 :])[-400:]
-                if last >= 0 or len(self.line) < 400
-                else self.line
-            )
+            line = self.line + part if last < 0 else part[last + 1 :]
+            if last >= 0 or not self.line.strip():
+                self.in_row = line.lstrip().startswith("|")
+            self.line = line[-400:]
 
     def _break(self, mark: str) -> None:
         """Between blocks; in the row of a table, which must stay a line, a blank."""
-        if self.line.lstrip().startswith("|"):
+        if self.in_row:
             self._write(" ")
         elif self.line.strip():
             self._write(mark)
@@ -182,7 +182,7 @@ class _Walk:
             self._break("\n")
         elif name == "li" and not closes:
             self._break("\n")
-            self._write("" if self.line.lstrip().startswith("|") else "- ")
+            self._write("" if self.in_row else "- ")
         elif name in ("li", "tr", "dd"):
             self._break("\n")
         elif name in _BLOCKS:
