@@ -177,6 +177,23 @@ def test_the_row_of_a_table_stays_a_line_however_long_it_is(words: int) -> None:
 @pytest.mark.parametrize(
     ("text", "read"),
     [
+        ('| <a id="x">`http2.`<br />`maxStreams`</a> | 250 |', "| `http2.maxStreams` | 250 |"),
+        ("| `routes[n].`<br>`observability.` <br/> `logs` | `a.` |", "| `routes[n].observability.logs` | `a.` |"),
+        ("| `points.<name>`<BR>`.http` | `x-`<br>`y` |", "| `points.<name>.http` | `x-y` |"),
+        ("Set `MY_`<br>`NAME` or `kubernetes.io/`<br>`host`.", "Set `MY_NAME` or `kubernetes.io/host`."),
+        ("| `a` <br>`b` | `a.`, <br>`b` | `a.`<br>b |", "| `a`  `b` | `a.`,  `b` | `a.` b |"),
+        ("| `bin/`<br>`lib/`<br>`etc/` | `/etc/`<br>`/var` |", "| `bin/` `lib/` `etc/` | `/etc/` `/var` |"),
+        ("| `a-`<br>`-b` | `1`<br>`.5` |", "| `a-` `-b` | `1` `.5` |"),
+        ("| `...`<br>`x` | ``a.``<br>`b` | `README`<br>`.env` |", "| `...` `x` | ``a.`` `b` | `README` `.env` |"),
+    ],
+)
+def test_a_name_that_is_broken_in_two_is_one(text: str, read: str) -> None:
+    assert plain_markup(text) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
         ('<Note title="Mind">It is hot.</Note>\nText', "**Mind**\n\nIt is hot.\n\nText"),
         ("<Card>A <Icon/></Card><Card>b</Card>", "A \n\nb"),
         ('- <Card title="A">b</Card>', "- \n\n**A**\n\nb"),
@@ -194,6 +211,7 @@ UNITS = [
     "export const\n", "<table><tr><td rowspan=50 colspan=50>a", "(a)=\n",
     "@[code](a)\n", "@[code", "<a b='", "<pre></pre>", "```{list-table}\n* - a\n",
     "<script>", "|<br>", "</table><table>", "`<!--", "<svg></svg>a", "a<button>b</button>", "a <A>", "a <A>b</A>", "- <A b='c'/>",
+    "`a.`<br>", "|`a.`<br>`b`",
 ]  # fmt: skip
 
 

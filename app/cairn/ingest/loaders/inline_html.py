@@ -48,6 +48,13 @@ _LINE_END: Final = re.compile(r"\n")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]{0,200}\n")
 _SHORT_RAISED: Final = re.compile(r"\s{0,9}\w{1,2}\s{0,9}<")
 """A power, an ordinal, a note's number: part of the word before it."""
+_BREAK: Final = r"[ \t]{0,9}<[bB][rR]\s{0,9}/?>[ \t]{0,9}"
+_CODE_BEHIND: Final = re.compile(
+    r"[ \t]{0,9}`(?P<first>[^`\n])"
+    rf"(?=(?:[^`\n]{{0,200}}[./_-]`{_BREAK}`){{0,9}}[^`\n]{{0,200}}`(?<![./_-]`)(?!`))"
+)
+"""Code, which may be broken further on, and ends as no folder and no prefix does."""
+_GOES_ON: Final = re.compile(r"[^\s`./_-](?P<mark>[./_-])`\Z|[>\])}]`\Z")
 _WORD_BEHIND: Final = re.compile(r"(?:</?[A-Za-z][^<>]{0,2000}>){0,9}\w")
 _PERMALINK: Final = re.compile(
     rf"<a\s[^<>]{{0,500}}>\s{{0,9}}[{''.join(sorted(render.PERMALINKS))}]\s{{0,9}}</a\s{{0,9}}>", re.IGNORECASE
@@ -97,11 +104,14 @@ class _Walk:
         self.line = ""  # of the output, as far as it is written: its last characters
         self.in_row = False  # whether that line begins as the row of a table
         self.inline_ends: set[int] = set()  # where components end that stand within a line
+        self.code_end = 0  # where the last code before the tag ends
         self.running = False  # inside of an element that holds running text, before a blank line
 
     def read(self) -> str:
         position = 0
         for tag in find_all(TAG, self.text):
+            if tag["code"]:
+                self.code_end = tag.end()
             if tag.start() < position:
                 continue  # inside of what was read as one
             if tag["code"] or not self._is_element(tag):
@@ -179,6 +189,8 @@ class _Walk:
         elif name == "sup" and not closes and self.line[-1:].strip() and not _SHORT_RAISED.match(self.text, tag.end()):
             self._write(" ")  # "`option`<sup>1.52.0</sup>"
         elif name == "br":
+            if behind := self._joined(tag):
+                return behind
             self._break("\n")
         elif name == "li" and not closes:
             self._break("\n")
@@ -190,6 +202,20 @@ class _Walk:
         elif name in _BOXES:
             self._apart(tag.end())
         return tag.end()
+
+    def _joined(self, tag: re.Match[str]) -> int:
+        """Behind the mark of code that goes on behind a break, where the code before it, without the mark of its end, goes on to;
+        0 where it does not. A long name of an option is broken so, behind a dot; a list of folders is none."""
+        behind = _CODE_BEHIND.match(self.text, tag.end())
+        code = self.line.rstrip(" \t")
+        if not behind or self.text[self.code_end : tag.start()].strip(" \t") or code.endswith("``"):
+            return 0
+        goes_on = _GOES_ON.search(code[-3:])
+        if not goes_on or (behind["first"] == (goes_on["mark"] or ".")) == bool(goes_on["mark"]):
+            return 0
+        self.parts[-1] = self.parts[-1].rstrip(" \t")[:-1]
+        self.line = code[:-1]
+        return behind.start("first")
 
     def _is_inline(self, tag: re.Match[str], *, is_named: bool) -> bool:
         """Whether a component stands within a line of text: with words before it, or behind it where it begins the line. A name
