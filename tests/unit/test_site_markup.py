@@ -205,13 +205,42 @@ def test_a_component_with_a_line_of_its_own_is_a_block(text: str, read: str) -> 
     assert plain_markup(text).strip() == read
 
 
+@pytest.mark.parametrize(
+    ("head", "read"),
+    [
+        ('!!! Tip "Default Store"', "**Default Store**\n\nText"),
+        ("!!! Note", "Note: Text"),
+        ("??? Note", "Note: Text"),
+        ("???+note", "Note: Text"),
+        ('!!!info "Let\'s"', "**Let's**\n\nText"),
+        ("!!!info", "Info: Text"),
+        (r'!!! note "Of \"a\""', '**Of "a"**\n\nText'),
+        ('!!! note "See [a](b "c")"', '**See [a](b "c")**\n\nText'),
+        ('!!! note inline end "One"', "**One**\n\nText"),
+        ("!!! note inline", "Note: Text"),
+        ("!!! note About a Store", "**About a Store**\n\nText"),
+        ("!!! Mind the Gap", "**Mind the Gap**\n\nText"),
+        ('=== "a "b""', '**a "b"**\n\nText'),
+    ],
+)
+def test_a_note_of_mkdocs_is_read_in_all_its_spellings(head: str, read: str) -> None:
+    assert plain_markup(f"{head}\n    Text\n").strip() == read
+
+
+@pytest.mark.parametrize(
+    "text", ["!!!Stop\nText\n", "!!! Stop\n\nText\n", "???Why not\n- a\n", "Stop!!! Note\n    Text\n"]
+)
+def test_a_line_that_only_calls_out_loud_begins_no_note(text: str) -> None:
+    assert plain_markup(text) == text
+
+
 UNITS = [
     "<", "<a ", "<a>", "</a>", "<br>", "<table>", "<td>", "<pre>", "<!--", "<!-- -->", "`", "``", "<A>\n", "<A/>", "<h1>", "{a}`",
     "{a}`b`", ":::a\n", ":::\n", "```{a}\n", "```\n", "~~~\n", "!!! a\n", '=== "a"\n', "    ", "\n", "import 'a'\n",
     "export const\n", "<table><tr><td rowspan=50 colspan=50>a", "(a)=\n",
     "@[code](a)\n", "@[code", "<a b='", "<pre></pre>", "```{list-table}\n* - a\n",
     "<script>", "|<br>", "</table><table>", "`<!--", "<svg></svg>a", "a<button>b</button>", "a <A>", "a <A>b</A>", "- <A b='c'/>",
-    "`a.`<br>", "|`a.`<br>`b`",
+    "`a.`<br>", "|`a.`<br>`b`", "!!!A b\n", '??? a "b" c "\n',
 ]  # fmt: skip
 
 

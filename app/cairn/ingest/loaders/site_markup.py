@@ -49,10 +49,10 @@ _IMPORTED_CODE: Final = re.compile(
 )
 """Of VuePress: code that stands in another file."""
 _INDENTED: Final = re.compile(
-    r"(?P<mark>!!!|\?\?\?\+?)[ \t]{1,9}(?P<name>[a-z][\w-]{0,40})(?:[ \t][\w -]{0,60})?"
-    r"(?:[ \t]{0,9}\"(?P<title>[^\"\n]{0,500})\")?[ \t]{0,9}$"
+    r"(?P<mark>!!!|\?\?\?\+?)(?P<gap>[ \t]{0,9})(?P<name>[A-Za-z][\w-]{0,40})(?P<words>(?:[ \t]{1,9}[\w-]{1,40}){0,12})"
+    r"(?:[ \t]{0,9}\"(?P<title>[^\n]{0,500})\")?[ \t]{0,9}$"
 )
-_TAB: Final = re.compile(r"===[!+]?[ \t]{1,9}\"(?P<title>[^\"\n]{1,300})\"[ \t]{0,9}$")
+_TAB: Final = re.compile(r"===[!+]?[ \t]{1,9}\"(?P<title>[^\n]{1,300})\"[ \t]{0,9}$")
 _NO_PARAGRAPH: Final = re.compile(r"[ \t]{0,16}(?:[-*+>|#]|\d{1,9}[.)][ \t]|`{3}|~{3}|:{3}|<)")
 _ROLE: Final = re.compile(
     r"(?P<double>``[^`\n]{0,500}``)|\{(?P<role>[A-Za-z][\w:+.-]{0,60})\}`(?P<text>[^`\n]{1,1000})`|`[^`\n]*`"
@@ -110,7 +110,7 @@ _MYST: Final = re.compile(
 )
 """A directive, a target or a role."""
 _MARKS: Final = (
-    "<", "{", ":::", "\n: ", "\n:\t", "!!! ", "??? ", "???+ ", '=== "', '===! "', '===+ "', "import ", "export ", ")=", "% SPDX-",
+    "<", "{", ":::", "\n: ", "\n:\t", "!!!", "???", '=== "', '===! "', '===+ "', "import ", "export ", ")=", "% SPDX-",
     "++", "@[code", ":material-", ":octicons-", ":fontawesome-", ":simple-", "_check_mark:", ":x:",
 )  # fmt: skip
 """One of which is in every text that is not as it is to be."""
@@ -150,12 +150,13 @@ def _shown(match: re.Match[str]) -> str:
 
 def _with_colons(text: str) -> str:
     """Blocks of MkDocs, which are told by their indentation, as those of Docusaurus."""
-    if not any(mark in text for mark in ("!!! ", "??? ", "???+ ", '=== "', '===! "', '===+ "')):
+    if not any(mark in text for mark in ("!!!", "???", '=== "', '===! "', '===+ "')):
         return text
     lines: list[str] = []
     inside: list[int] = []  # how far the blocks are indented that are open
     fence = ""
-    for line in text.split("\n"):
+    read = text.split("\n")
+    for number, line in enumerate(read, 1):
         bare = line.lstrip(" ")
         indent = len(line) - len(bare)
         while inside and bare and indent < inside[-1]:
@@ -169,13 +170,38 @@ def _with_colons(text: str) -> str:
                 if fence and marked["mark"].startswith(fence) and not marked["info"].strip()
                 else fence or marked["mark"]
             )
-        if not fence and (opened := _INDENTED.match(bare) or _TAB.match(bare)) and len(inside) < 20:
-            name = opened["name"] if opened.re is _INDENTED else "tab"
-            lines.append(f":::{name} {opened['title'] or ''}".rstrip())
+        name = _begun(bare, indent, read[number : number + 2]) if not fence and len(inside) < 20 else ""
+        if name:
+            lines.append(f":::{name}")
             inside.append(indent + 4)
         else:
             lines.append(line)
     return "\n".join([*lines, *(":::" for _ in inside)])
+
+
+def _begun(bare: str, indent: int, behind: list[str]) -> str:
+    """The name and the title of a block of MkDocs that a line begins, "" where it begins none: a line that only calls out loud
+    has nothing set in behind it. Classes of CSS are lower case; other words are meant as a title."""
+    if tab := _TAB.match(bare):
+        return f"tab {_unquoted(tab['title'])}"
+    opened = _INDENTED.match(bare)
+    if not opened:
+        return ""
+    name, words, title = opened["name"], opened["words"].strip(), opened["title"]
+    is_known = name.lower() in ADMONITIONS or name.lower() in _ALSO
+    is_usual = name.islower() and bool(opened["gap"])
+    first = next((line for line in behind if line.strip()), "")
+    if not (is_known or is_usual or title is not None or len(first) - len(first.lstrip(" ")) >= indent + 4):
+        return ""
+    if title is None and not is_known and not name.islower():
+        title = f"{name} {words}"
+    elif title is None and not words.islower():
+        title = words
+    return f"{name} {_unquoted(title or '')}".rstrip()
+
+
+def _unquoted(title: str) -> str:
+    return title.replace('\\"', '"')
 
 
 class _Blocks:
