@@ -234,13 +234,39 @@ def test_a_line_that_only_calls_out_loud_begins_no_note(text: str) -> None:
     assert plain_markup(text) == text
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('Text\n\n--8<-- "a/x.md"\n\nMore', "Text\n\nMore"),
+        ("Text\n\n<<< @/x.js{1,2 js}\n\nMore", "Text\n\nMore"),
+        ('--8<-- "a/x.md:2:9"\n', "(see a/x.md)"),
+        ("## A\n\n--8<-- 'x.md'\n--8<-- [end:a]\n", "## A\n\n(see x.md)"),
+        ("3. Write it:\n\n   <<< ./x.yaml#all [deploy.yml]\n", "3. Write it:\n\n   (see deploy.yml)"),
+        ("1. <<< ./x.yaml\n2. b\n", "1. (see ./x.yaml)\n2. b"),
+        ('!!! note\n    --8<-- "x.md"\n', "Note: (see x.md)"),
+        ('```yaml\n--8<-- "x.yaml"\n```\nText', "(see x.yaml)\n\nText"),
+        ('```yaml\na: 1\n--8<-- "x.yaml"\n```\n', "```yaml\na: 1\n```"),
+        ('```md\n--8<-- "x.yaml"\n<<< a.b\n```', '```md\n--8<-- "x.yaml"\n<<< a.b\n```'),
+        ("a <<< b.c\n<<< HEAD\n<<<<<<< a.b", "a <<< b.c\n<<< HEAD\n<<<<<<< a.b"),
+        ("Text <!--@include: ./x.md-->", "Text"),
+        ("```ts twoslash\na\n// ---cut---\nb\n// ---cut-start---\nc\n// ---cut-end---\nd\n```", "```ts twoslash\nb\nd\n```"),
+        ("  ```js\n  a\n  // ---cut-before---\n  b\n  // ---cut-after---\n  c\n  ```", "```js\n  b\n  ```"),
+        ("~~~js\na\n// ---cut--\nb\n// ---cut-start---\nc\n~~~\nText", "~~~js\nb\n~~~\nText"),
+        ("```js\na\n// ---cut---\nb", "```js\nb"),
+        ("```js\na // ---cut---\n# ---cut---\n```", "```js\na // ---cut---\n# ---cut---\n```"),
+    ],
+)  # fmt: skip
+def test_what_another_file_or_only_the_compiler_has_is_no_text(text: str, read: str) -> None:
+    assert plain_markup(text).strip() == read
+
+
 UNITS = [
     "<", "<a ", "<a>", "</a>", "<br>", "<table>", "<td>", "<pre>", "<!--", "<!-- -->", "`", "``", "<A>\n", "<A/>", "<h1>", "{a}`",
     "{a}`b`", ":::a\n", ":::\n", "```{a}\n", "```\n", "~~~\n", "!!! a\n", '=== "a"\n', "    ", "\n", "import 'a'\n",
     "export const\n", "<table><tr><td rowspan=50 colspan=50>a", "(a)=\n",
     "@[code](a)\n", "@[code", "<a b='", "<pre></pre>", "```{list-table}\n* - a\n",
     "<script>", "|<br>", "</table><table>", "`<!--", "<svg></svg>a", "a<button>b</button>", "a <A>", "a <A>b</A>", "- <A b='c'/>",
-    "`a.`<br>", "|`a.`<br>`b`", "!!!A b\n", '??? a "b" c "\n',
+    "`a.`<br>", "|`a.`<br>`b`", "!!!A b\n", '??? a "b" c "\n', "<<< a.b\n", "<<<", "\n\n--8<-- 'a'\n", "// ---cut---\n",
 ]  # fmt: skip
 
 

@@ -48,6 +48,20 @@ _IMPORTED_CODE: Final = re.compile(
     r" {0,3}@\[code(?:[ \t][\w+-]{1,20})?(?:\{[^{}\]\n]{0,60}\})?(?::[\w-]{1,40}){0,3}\]\([^()\n]{1,300}\)[ \t]{0,9}$"
 )
 """Of VuePress: code that stands in another file."""
+_INCLUDED: Final = re.compile(
+    r"(?P<before>[ \t]{0,16}(?P<item>(?:[-*+]|\d{1,9}[.)])[ \t]{1,4})?)(?:"
+    r"<<<[ \t]{0,3}(?P<code>(?=[^\s<>]{0,300}[./])[@.\w~/-][^\s<>{}#\[\]]{0,300})(?:#[\w-]{1,80})?(?:[ \t]?\{[^{}\n]{0,80}\})?"
+    r"(?:[ \t]{0,9}\[(?P<label>[^\[\]\n]{1,200})\])?"
+    r"|-{1,9}8<-{1,9}[ \t]{1,9}(?:\"(?P<double>[^\"\n]{1,300})\"|'(?P<single>[^'\n]{1,300})'|\[(?:start|end):[^\]\n]{1,80}\])"
+    r")[ \t]{0,9}$"
+)
+"""Of VitePress and of pymdownx: text or code that stands in another file."""
+_PART_OF_FILE: Final = re.compile(r"(?::[\w-]{0,80}){1,3}\Z")
+_CUT: Final = re.compile(
+    r"^[ \t]{0,99}//[ \t]?-{3}cut(?:-(?P<what>before|after|start|end))?-{2,3}[ \t]{0,9}(?:\n|\Z)", re.MULTILINE
+)
+"""Of twoslash: which lines of code are for the compiler alone."""
+_MARKDOWN: Final = ("md", "mdx", "markdown")
 _INDENTED: Final = re.compile(
     r"(?P<mark>!!!|\?\?\?\+?)(?P<gap>[ \t]{0,9})(?P<name>[A-Za-z][\w-]{0,40})(?P<words>(?:[ \t]{1,9}[\w-]{1,40}){0,12})"
     r"(?:[ \t]{0,9}\"(?P<title>[^\n]{0,500})\")?[ \t]{0,9}$"
@@ -111,7 +125,7 @@ _MYST: Final = re.compile(
 """A directive, a target or a role."""
 _MARKS: Final = (
     "<", "{", ":::", "\n: ", "\n:\t", "!!!", "???", '=== "', '===! "', '===+ "', "import ", "export ", ")=", "% SPDX-",
-    "++", "@[code", ":material-", ":octicons-", ":fontawesome-", ":simple-", "_check_mark:", ":x:",
+    "++", "@[code", "---cut", ":material-", ":octicons-", ":fontawesome-", ":simple-", "_check_mark:", ":x:",
 )  # fmt: skip
 """One of which is in every text that is not as it is to be."""
 
@@ -217,6 +231,7 @@ class _Blocks:
         self.in_options = False
         self.set_in = 0  # how far what is said of a term is indented, at most; 0 outside
         self.at_top = True
+        self.is_empty = True  # no piece was read
         self.no_comment_ends = False
         self.remark = _REMARK if _is_myst(text) else _LICENCE
         self.unclosed: set[str] = set()  # elements that are looked for in vain from here on
@@ -241,6 +256,7 @@ class _Blocks:
         yield False, self._taken()
 
     def _taken(self) -> str:
+        self.is_empty = False
         taken, self.prose = "".join(self.prose), []
         return taken
 
@@ -288,7 +304,30 @@ class _Blocks:
         self.at += len(line)
         if self._until(mark) is None:
             self.at = len(self.text)
-        return self.text[start : self.at]
+        block = self.text[start : self.at]
+        if info.partition(" ")[0].lower() in _MARKDOWN:  # in which such marks are quoted
+            return block
+        return self._without_included(_without_cut(block) if "---cut" in block else block)
+
+    def _without_included(self, block: str) -> str:
+        """Code without the lines that stand for another file; in the place of one that has no others, its name."""
+        if "8<-" not in block:
+            return block
+        first, *lines = block.splitlines(keepends=True)
+        found = [_INCLUDED.match(line.rstrip("\n")) for line in lines]
+        kept = [line for line, included in zip(lines, found, strict=True) if not included]
+        if any(line.strip(" \t\n`~") for line in kept):
+            return "".join((first, *kept))
+        named = [f"{one['before']}(see {name})\n\n" for one in found if one and (name := _file_of(one))]
+        self.prose += named
+        return "" if named else block
+
+    def _included(self, found: re.Match[str]) -> str:
+        """What is left of a line that stands for another file: nothing, or its name, where something else would be empty."""
+        name = _file_of(found)
+        above = next((one.strip() for one in reversed(self.prose[-3:]) if one.strip()), "" if self.is_empty else "-")
+        is_needed = found["item"] or self.label or self.tabs or not above or above[0] == "#" or above[-1] == ":"
+        return f"{found['before']}(see {name})\n" if name and is_needed else ""
 
     def _colons(self, line: str) -> str | None:
         found = _COLONS.match(line)
@@ -474,6 +513,11 @@ class _Blocks:
         if any(mark.match(line.rstrip("\n")) for mark in marks):
             self.at += len(line)
             return
+        if "<" in bare and (found := _INCLUDED.match(line.rstrip("\n"))):
+            self.at += len(line)
+            if said := self._included(found):
+                self._labelled(said)
+            return
         if bare.startswith(("{{<", "{{%", "{%")) and self._shortcode(line):
             return
         if self.at_top and _EXPORT.match(line):
@@ -546,6 +590,32 @@ class _Blocks:
 def _is_myst(text: str) -> bool:
     """Whether a text has what only MyST has: elsewhere a line that begins with "% " is text, or a title of Pandoc."""
     return "%" in text and any((found["name"] or "").lower() not in _LANGUAGES for found in _MYST.finditer(text))
+
+
+def _file_of(found: re.Match[str]) -> str:
+    if name := found["label"] or found["code"]:
+        return name
+    return _PART_OF_FILE.sub("", found["double"] or found["single"] or "")
+
+
+def _without_cut(block: str) -> str:
+    """A fenced block with the lines that its reader sees: those behind the last `cut`, before `cut-after`, and not between
+    `cut-start` and `cut-end`."""
+    start = block.find("\n") + 1
+    end = block.rstrip("\n").rfind("\n") + 1
+    end = end if not block[end:].strip(" \t\n`~") else len(block)
+    shown: list[str] = []
+    at, hides = start, False
+    for found in _CUT.finditer(block, start, end):
+        if not hides:
+            shown.append(block[at : found.start()])
+        at, what = found.end(), found["what"] or "before"
+        if what == "before":
+            shown.clear()
+        hides = what in ("after", "start")
+        if what == "after":
+            break
+    return "".join((block[:start], *shown, "" if hides else block[at:end], block[end:]))
 
 
 def _without_options(body: str) -> str:
