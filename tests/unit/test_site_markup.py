@@ -260,13 +260,29 @@ def test_what_another_file_or_only_the_compiler_has_is_no_text(text: str, read: 
     assert plain_markup(text).strip() == read
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("::: code-group\n\n```bash [npm]\na\n```\n\n```bash twoslash [PNPM 9] x\nb\n```\n\n:::\n",
+         "**npm**\n\n```bash\na\n```\n\n**PNPM 9**\n\n```bash twoslash x\nb\n```"),
+        ('1. Do:\n\n    ```yaml tab="File (YAML)"\n    a\n    ```\n    ```toml tab="File (TOML)"\n    b\n    ```\n',
+         "1. Do:\n\n    **File (YAML)**\n\n    ```yaml\n    a\n    ```\n\n    **File (TOML)**\n\n    ```toml\n    b\n    ```"),
+        (':::tip\n```js [a.js]\na\n```\n:::\nText\n```js [b.js]\n```', "Tip:\n\n```js [a.js]\na\n```\n\nText\n```js [b.js]\n```"),
+        (':::tip\n```js [a.js]\na\n```\n```js a[0]\n```\n:::', "Tip:\n\n```js [a.js]\na\n```\n```js a[0]\n```"),
+    ],
+)  # fmt: skip
+def test_code_in_tabs_is_called_as_its_tab(text: str, read: str) -> None:
+    assert plain_markup(text).strip() == read
+
+
 UNITS = [
     "<", "<a ", "<a>", "</a>", "<br>", "<table>", "<td>", "<pre>", "<!--", "<!-- -->", "`", "``", "<A>\n", "<A/>", "<h1>", "{a}`",
     "{a}`b`", ":::a\n", ":::\n", "```{a}\n", "```\n", "~~~\n", "!!! a\n", '=== "a"\n', "    ", "\n", "import 'a'\n",
     "export const\n", "<table><tr><td rowspan=50 colspan=50>a", "(a)=\n",
     "@[code](a)\n", "@[code", "<a b='", "<pre></pre>", "```{list-table}\n* - a\n",
     "<script>", "|<br>", "</table><table>", "`<!--", "<svg></svg>a", "a<button>b</button>", "a <A>", "a <A>b</A>", "- <A b='c'/>",
-    "`a.`<br>", "|`a.`<br>`b`", "!!!A b\n", '??? a "b" c "\n', "<<< a.b\n", "<<<", "\n\n--8<-- 'a'\n", "// ---cut---\n",
+    "`a.`<br>", "|`a.`<br>`b`", "!!!A b\n", '??? a "b" c "\n', "<<< a.b\n", "<<<",
+    "```a [b]\n```\n", "\n\n--8<-- 'a'\n", "// ---cut---\n",
 ]  # fmt: skip
 
 

@@ -33,6 +33,11 @@ from cairn.language.stretches import stretches
 from cairn.language.tables import render_table
 
 _FENCE: Final = re.compile(r"[ \t]{0,16}(?P<mark>`{3,100}|~{3,100})(?P<info>[^\n]*)")
+_FENCE_BEHIND: Final = re.compile(rf"(?:[ \t]{{0,99}}\n){{0,9}}{_FENCE.pattern}")
+_TAB_LABEL: Final = re.compile(
+    r"[ \t]{0,9}(?:(?<![^\s`~])\[(?P<vue>[^\[\]\n]{1,100})\]|(?<!\S)tab=\"(?P<tab>[^\"\n]{1,100})\")"
+)
+"""What a tab of code is called, of VitePress and of MkDocs."""
 _COLONS: Final = re.compile(r"[ \t]{0,16}(?P<mark>:{3,100})(?P<info>[^\n]*)")
 _DIRECTIVE: Final = re.compile(r"\{(?P<name>[\w:+.-]{1,60})\}[ \t]{0,9}(?P<title>[^\n]{0,1000})")
 _CONTAINER: Final = re.compile(
@@ -125,7 +130,7 @@ _MYST: Final = re.compile(
 """A directive, a target or a role."""
 _MARKS: Final = (
     "<", "{", ":::", "\n: ", "\n:\t", "!!!", "???", '=== "', '===! "', '===+ "', "import ", "export ", ")=", "% SPDX-",
-    "++", "@[code", "---cut", ":material-", ":octicons-", ":fontawesome-", ":simple-", "_check_mark:", ":x:",
+    "++", "@[code", "---cut", ' tab="', ":material-", ":octicons-", ":fontawesome-", ":simple-", "_check_mark:", ":x:",
 )  # fmt: skip
 """One of which is in every text that is not as it is to be."""
 
@@ -232,6 +237,7 @@ class _Blocks:
         self.set_in = 0  # how far what is said of a term is indented, at most; 0 outside
         self.at_top = True
         self.is_empty = True  # no piece was read
+        self.label_end = -1  # of the last code that has a label
         self.no_comment_ends = False
         self.remark = _REMARK if _is_myst(text) else _LICENCE
         self.unclosed: set[str] = set()  # elements that are looked for in vain from here on
@@ -307,7 +313,24 @@ class _Blocks:
         block = self.text[start : self.at]
         if info.partition(" ")[0].lower() in _MARKDOWN:  # in which such marks are quoted
             return block
+        block = self._with_label(block, start)
         return self._without_included(_without_cut(block) if "---cut" in block else block)
+
+    def _with_label(self, block: str, start: int) -> str:
+        """Code that has a label beside other such code: the label is said before it."""
+        line, end, code = block.partition("\n")
+        label = _TAB_LABEL.search(line)
+        if label is None:
+            return block
+        is_beside = self.label_end >= 0 and not self.text[self.label_end : start].strip()
+        self.label_end = self.at
+        behind = _FENCE_BEHIND.match(self.text, self.at)
+        if not is_beside and not (behind and _TAB_LABEL.search(behind["info"])):
+            return block
+        indent = line[: len(line) - len(line.lstrip())]
+        gap = "" if self.prose and not self.prose[-1].strip() else "\n"
+        self.prose.append(f"{gap}{indent}{render.run_in(label['vue'] or label['tab'])}\n\n")
+        return f"{line[: label.start()]}{line[label.end() :]}{end}{code}"
 
     def _without_included(self, block: str) -> str:
         """Code without the lines that stand for another file; in the place of one that has no others, its name."""
