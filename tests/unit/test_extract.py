@@ -435,6 +435,8 @@ def test_a_quotation_reads_without_tags_and_printed_hyphens() -> None:
         ("Use `<details>` for what is long.", "Use `<details>` for what is long."),
         ("Read it with `rows[i](j)` and `**kwargs`.", "Read it with rows[i](j) and **kwargs."),
         ("[`serve`](serve.md) is **`fast`**", "serve is fast"),
+        ("redir [<matcher>] <to> [<code>]", "redir [`<matcher>`] `<to>` [`<code>`]"),
+        ("**<code>** is a number, <b>bold</b> and </i>cut", "`<code>` is a number, bold and cut"),
     ],
 )
 def test_what_a_quotation_has_as_code_is_no_markup(text: str, reads: str) -> None:

@@ -215,6 +215,9 @@ def test_code_languages_are_those_of_the_splitter() -> None:
         ("~~~\n![kept](x)", "~~~\n![kept](x)"),
         ("write `![alt](url)` for images", "write `![alt](url)` for images"),
         ("R&amp;D costs 5&nbsp;&euro; &unknown; `&amp;`", "R&D costs 5\u00a0€ &unknown; `&amp;`"),
+        ("- **&lt;code&gt;** is a number of &lt;to&gt;", "- **`<code>`** is a number of <to>"),
+        ('&lt;a href="x"&gt;, &lt;/B&gt;, `&lt;b&gt;`, `x`&lt;b&gt;', '`<a href="x">`, `</B>`, `&lt;b&gt;`, `x`<b>'),
+        ("a &lt; b &gt; c", "a < b > c"),
         ("a [link](x) stays!", "a [link](x) stays!"),
         ("![data](data:image/png;base64," + "A" * 5000 + ")", ""),
     ],
@@ -223,7 +226,7 @@ def test_images_are_stripped(text: str, expected: str) -> None:
     assert strip_images(text) == expected
 
 
-@pytest.mark.parametrize("unit", ["![", "![a](", "<img ", "[](", "`", "```\n", "![a]["])
+@pytest.mark.parametrize("unit", ["![", "![a](", "<img ", "[](", "`", "```\n", "![a][", "&lt;a", "&lt;a "])
 def test_stripping_takes_linear_time(unit: str) -> None:
     import time
 

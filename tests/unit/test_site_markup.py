@@ -102,6 +102,13 @@ def test_what_is_no_markup_of_a_site_stays_as_it_is(text: str) -> None:
     ("text", "expected"),
     [
         ("a<br>b <em>c</em>", "a\nb c"),
+        ("<code>&lt;b&gt;</code> &lt;i&gt;", "`<b>` &lt;i&gt;"),
+        ("|x|<code>a&#124;b</code>|", "|x|`a\\|b`|"),
+        ("<code>a<br>b</code> <b>c &amp;</b>", "`a\nb` c &amp;"),
+        (
+            "<table><tr><th>a<th>b<tr><td><code>&lt;b&gt;&#124;</code><td>&lt;i&gt;</table>",
+            "| a | b |\n| --- | --- |\n| `<b>\\|` | &lt;i&gt; |",
+        ),
         ("<h2 align=center>A <i>b</i></h2>", "## A b"),
         ("<ul><li>a</li><li>b</li></ul>", "- a\n- b"),
         ("<p>a</p><p>b</p>", "a\n\nb"),

@@ -226,16 +226,18 @@ _LINKS: Final = (
     (re.compile(r"\[([^\[\]\n]*)\]\[[^\[\]\n]*\]"), r"\1"),
     (re.compile(r"\[edit\]"), ""),
     (re.compile(r"(?<=\S)\[\^[\w.-]{1,60}\]"), ""),
-    (re.compile(r"<(?:br|hr)\s*/?>", re.IGNORECASE), " "),
-    (
-        re.compile(
-            r"</?(?:p|div|span|a|i|b|u|em|strong|small|font|tt|code|kbd|pre|sup|sub|img|picture|figure|figcaption|source|details"
-            r"|summary|center|blockquote|ul|ol|li|dl|dt|dd|table|thead|tbody|tr|td|th|h[1-6])(?:\s[^<>]*)?/?>",
-            re.IGNORECASE,
-        ),
-        "",
-    ),
 )
+_TAG: Final = re.compile(
+    r"<(?P<close>/?)(?P<name>p|div|span|a|i|b|u|em|strong|small|font|tt|code|kbd|pre|sup|sub|img|picture|figure|figcaption|source"
+    r"|details|summary|center|blockquote|ul|ol|li|dl|dt|dd|table|thead|tbody|tr|td|th|h[1-6]|br|hr)(?:\s[^<>]*)?/?>",
+    re.IGNORECASE,
+)
+_CLOSING: Final = re.compile(r"</([a-z][a-z0-9]{0,9})\s*>", re.IGNORECASE)
+_SETS_OUT_NAMES: Final = (
+    "p div center blockquote ul ol li dl dt dd thead tbody tr td th h1 h2 h3 h4 h5 h6 br hr img figcaption"
+)
+_SETS_OUT: Final = frozenset(_SETS_OUT_NAMES.split())
+"""Elements that need not end in the sentence that they begin in; of the others one without an end is a name: "redir <code>"."""
 _EMPHASIS: Final = (
     (re.compile(r"(\*\*|__)(?=\S)([^\n]*?\S)\1"), r"\2"),
     (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
@@ -272,11 +274,26 @@ def _outside_of_code(text: str, changes: Sequence[tuple[re.Pattern[str], str]], 
         code.append(found[1] if bare and "<" not in found[1] else found[0])
         return f"\0{len(code) - 1}\0"
 
-    text = _CODE.sub(take, text)
+    text = _without_tags(_CODE.sub(take, text))
     for pattern, instead in changes:
         text = pattern.sub(instead, text)
     text = placeholders_as_code(text)
     return _TAKEN.sub(lambda found: code[int(found[1])], without_white(text))
+
+
+def _without_tags(text: str) -> str:
+    """Without tags of HTML, but with what is named like one and is to be replaced."""
+    if "<" not in text:
+        return text
+    closed = {name.lower() for name in _CLOSING.findall(text)}
+
+    def instead(tag: re.Match[str]) -> str:
+        name = tag["name"].lower()
+        if tag["close"] or name in closed or name in _SETS_OUT or "=" in tag[0] or tag[0].endswith("/>"):
+            return " " if name in ("br", "hr") else ""
+        return tag[0]
+
+    return _TAG.sub(instead, text)
 
 
 _PLACEHOLDER: Final = re.compile(

@@ -36,7 +36,8 @@ _BLOCK_NAMES: Final = """address article aside blockquote body center dd details
 _BOX_NAMES: Final = "button select optgroup option picture video audio iframe object canvas meter progress"
 _VOID_NAMES: Final = "br hr img input link meta source track col embed area base param"
 _VOID: Final = frozenset(_VOID_NAMES.split())
-_KNOWN: Final = frozenset((*_INLINE_NAMES.split(), *_BLOCK_NAMES.split(), *_BOX_NAMES.split(), *_VOID))
+ELEMENTS: Final = frozenset((*_INLINE_NAMES.split(), *_BLOCK_NAMES.split(), *_BOX_NAMES.split(), *_VOID))
+"""Names of elements of HTML, in lower case."""
 _BLOCKS: Final = frozenset(_BLOCK_NAMES.split())
 _BOXES: Final = frozenset(_BOX_NAMES.split())
 """Elements that stand in a line of text, and are drawn apart from the words beside them."""
@@ -60,6 +61,7 @@ _PERMALINK: Final = re.compile(
     rf"<a\s[^<>]{{0,500}}>\s{{0,9}}[{''.join(sorted(render.PERMALINKS))}]\s{{0,9}}</a\s{{0,9}}>", re.IGNORECASE
 )
 _LIST_MARK: Final = re.compile(r"\A[ \t]{0,99}(?:[-*+>]|\d{1,9}[.)])(?=[ \t])")
+_BAR: Final = re.compile(r"&(?:#124|#x7c|vert|verbar|vertbar|VerticalLine);", re.IGNORECASE)
 _LONGEST_HEADING: Final = 500
 _LONGEST_INLINE: Final = 500
 _WIDEST_SPAN: Final = 50
@@ -106,6 +108,7 @@ class _Walk:
         self.inline_ends: set[int] = set()  # where components end that stand within a line
         self.code_end = 0  # where the last code before the tag ends
         self.running = False  # inside of an element that holds running text, before a blank line
+        self.in_code = False  # where nobody reads entities any more once it stands between backticks
 
     def read(self) -> str:
         position = 0
@@ -124,6 +127,8 @@ class _Walk:
     def _said(self, start: int, end: int) -> str:
         """Text between two tags. Where it runs, the white space that its lines begin with means nothing; behind a blank line
         it is Markdown again, where it means code."""
+        if self.in_code:
+            return _unescaped(self.text[start:end], bar="\\|")
         if not self.running:
             return self.text[start:end]
         blank = _BLANK_LINE.search(self.text, start, end)
@@ -133,9 +138,9 @@ class _Walk:
 
     def _is_element(self, tag: re.Match[str]) -> bool:
         name = tag["name"]
-        if name.lower() in _KNOWN and not name[0].isupper():
+        if name.lower() in ELEMENTS and not name[0].isupper():
             return name in _VOID or name in self.closed or "=" in (tag["attributes"] or "")
-        if name.isupper() and len(name) > 1 and name.lower() in _KNOWN:  # <BR>, <TABLE>
+        if name.isupper() and len(name) > 1 and name.lower() in ELEMENTS:  # <BR>, <TABLE>
             return name.lower() in _VOID or name.lower() in self.closed
         # a component of MDX, which is no `Vec<String>` and no <Name>
         if not name[0].isupper() or (not tag["close"] and self.text[max(tag.start() - 1, 0)].isalnum()):
@@ -167,6 +172,7 @@ class _Walk:
         attributes = dict(_attributes(tag["attributes"] or ""))
         if name in _BLOCKS:
             self.running = name in _RUNNING and not closes
+            self.in_code = False
         if tag["name"][0].isupper() and not tag["name"].isupper():
             named = attributes.get("label") or attributes.get("title") or attributes.get("summary")
             if self._is_inline(tag, is_named=bool(named)):
@@ -186,6 +192,7 @@ class _Walk:
             return self._heading(tag, name, closes=closes)
         elif name == "code":
             self._write("`")
+            self.in_code = not closes
         elif name == "sup" and not closes and self.line[-1:].strip() and not _SHORT_RAISED.match(self.text, tag.end()):
             self._write(" ")  # "`option`<sup>1.52.0</sup>"
         elif name == "br":
@@ -281,7 +288,7 @@ class _HtmlTable:
         self.cell: list[str] | None = None
         self.spans = (1, 1)
         self.merged = render.MergedCells()
-        self.in_head = self.all_heads = False
+        self.in_head = self.all_heads = self.in_code = False
         self.end: int | None = None
         depth, position = 1, start
         for tag in TAG.finditer(text, start):
@@ -305,7 +312,7 @@ class _HtmlTable:
 
     def _text(self, part: str) -> None:
         if self.cell is not None:
-            self.cell.append(part)
+            self.cell.append(_unescaped(part) if self.in_code else part)
 
     def _tag(self, name: str, tag: re.Match[str], *, closes: bool) -> None:
         if name in ("td", "th", "caption"):
@@ -327,6 +334,7 @@ class _HtmlTable:
             self.in_head = not closes
         elif name == "code":
             self._text("`")
+            self.in_code = not closes
         elif (
             (name == "sup" and not closes and not _SHORT_RAISED.match(tag.string, tag.end()))
             or name in _BLOCKS
@@ -334,7 +342,7 @@ class _HtmlTable:
             or name == "br"
         ):
             self._text(" ")
-        elif name not in _KNOWN:
+        elif name not in ELEMENTS:
             self._text(tag[0])
 
     def _begin_row(self) -> None:
@@ -346,7 +354,7 @@ class _HtmlTable:
             return
         text = render.collapse("".join(self.cell)).strip()
         text = "" if text == "``" else text
-        self.cell = None
+        self.cell, self.in_code = None, False
         if self.is_caption:
             self.caption = text
             return
@@ -375,6 +383,12 @@ class _HtmlTable:
             return above + "\n\n".join(cell for row in filled for cell in row if cell and cell != COVERED)
         header = self.header_rows if 0 < self.header_rows < len(self.rows) else None
         return above + render_table(self.rows, header_rows=header)
+
+
+def _unescaped(code: str, bar: str = "|") -> str:
+    """Code of HTML as that of Markdown, where no entity is read. `bar`: what one that is written as entity becomes, which would
+    end the cell of a table that it stands in."""
+    return code if "`" in code or "&" not in code else unescape(_BAR.sub(lambda _: bar, code))
 
 
 def _attributes(text: str) -> Iterator[tuple[str, str]]:

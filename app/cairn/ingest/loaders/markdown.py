@@ -9,6 +9,7 @@ from typing import Any
 
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.front_matter import LONGEST, read_front_matter
+from cairn.ingest.loaders.inline_html import ELEMENTS
 from cairn.ingest.loaders.site_markup import plain_markup
 from cairn.ingest.loaders.text import decode
 from cairn.language.stretches import stretches
@@ -22,6 +23,7 @@ _IMAGE = re.compile(
     r"|!\[[^\[\]]*\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)"  # ![alt](url "title"), one level of brackets in the url
     r"|!\[[^\[\]]*\]\[[^\[\]\n]*\]"  # ![alt][label]
     r"|<img\b[^<>]*>"
+    r"|(?P<bracketed>(?<!`)&lt;/?(?P<name>[a-z][a-z0-9]{0,15})(?:\s[^&<>`\n]{0,200})?/?&gt;(?!`))"
     r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)",
     re.IGNORECASE,
 )
@@ -97,6 +99,9 @@ def _strip(text: str) -> str:
 
 
 def _shown(match: re.Match[str]) -> str:
+    if match["bracketed"]:  # without code around it whoever shows it takes it for a tag
+        bracketed = unescape(match["bracketed"])
+        return f"`{bracketed}`" if match["name"].lower() in ELEMENTS else bracketed
     # a bar would end the cell of a table that it stands in
     return match["code"] or (unescape(match["entity"]).replace("|", "\\|") if match["entity"] else "")
 
