@@ -435,6 +435,12 @@ def test_a_quotation_reads_without_tags_and_printed_hyphens() -> None:
         ("Use `<details>` for what is long.", "Use `<details>` for what is long."),
         ("Read it with `rows[i](j)` and `**kwargs`.", "Read it with rows[i](j) and **kwargs."),
         ("[`serve`](serve.md) is **`fast`**", "serve is fast"),
+        ("_May_ (_and by default_), “_so_”: **_x_** l'_accès_", "May (and by default), “so”: x l'accès"),
+        ("_Names in snake_case_ too, __bold words__", "Names in snake_case too, bold words"),
+        (
+            "snake_case, _private and _other, _a_b_, my__long__name, /_next_/, _f_(x), _a_.md `_x_`",
+            "snake_case, _private and _other, _a_b_, my__long__name, /_next_/, _f_(x), _a_.md _x_",
+        ),
         ("redir [<matcher>] <to> [<code>]", "redir [`<matcher>`] `<to>` [`<code>`]"),
         ("**<code>** is a number, <b>bold</b> and </i>cut", "`<code>` is a number, bold and cut"),
     ],

@@ -239,7 +239,14 @@ _SETS_OUT_NAMES: Final = (
 _SETS_OUT: Final = frozenset(_SETS_OUT_NAMES.split())
 """Elements that need not end in the sentence that they begin in; of the others one without an end is a name: "redir <code>"."""
 _EMPHASIS: Final = (
-    (re.compile(r"(\*\*|__)(?=\S)([^\n]*?\S)\1"), r"\2"),
+    (re.compile(r"(\*\*|(?<!\w)__)(?=\S)([^\n]{0,1000}?\S)\1(?<!_(?=\w))"), r"\2"),
+    (
+        re.compile(  # at the edges of words: not in snake_case, _private, _a_b_, /_next_/ and _f_(x)
+            r"(?<![^\s*([{|~\"'\u201c\u2018\u00ab\u201e\u00bf\u00a1\u2013\u2014])_(?![\s_]|\w{1,60}_[^\W_]{1,60}_(?!\w))"
+            r"((?:[^_\n]|(?<=\w)_(?=\w)){0,500}?[^\s_])_(?![\w/=(]|[-.:@]\w)"
+        ),
+        r"\1",
+    ),
     (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
 )
 _CODE: Final = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
