@@ -109,6 +109,7 @@ def test_what_is_no_markup_of_a_site_stays_as_it_is(text: str) -> None:
             "<table><tr><th>a<th>b<tr><td><code>&lt;b&gt;&#124;</code><td>&lt;i&gt;</table>",
             "| a | b |\n| --- | --- |\n| `<b>\\|` | &lt;i&gt; |",
         ),
+        ('[ZeroSSL <img src="x" class="y">](z). And <img src="x"> more', "[ZeroSSL](z). And  more"),
         ("<h2 align=center>A <i>b</i></h2>", "## A b"),
         ("<ul><li>a</li><li>b</li></ul>", "- a\n- b"),
         ("<p>a</p><p>b</p>", "a\n\nb"),

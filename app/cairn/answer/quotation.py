@@ -222,7 +222,12 @@ _HYPHENATED: Final = re.compile(r"\u2010\n\s*(?=[^\W\d_])")
 """A word that was cut at the end of a printed line, as manual pages do."""
 _LINKS: Final = (
     (re.compile(r"!\[([^\[\]\n]*)\]\([^()\s]*\)"), r"\1"),
-    (re.compile(r"\[([^\[\]\n]*)\]\([^()\s]*(?:\s\"[^\"\n]*\")?\)"), r"\1"),
+    (
+        re.compile(  # with brackets in what it says, or in its address: "[PATCH /config/[path]](#patch)"
+            r"\[((?:[^\[\]\n]|\[[^\[\]\n]*+\])*+)\]\((?:[^()\s]|\([^()\s]*+\))*+(?:\s\"[^\"\n]*\")?\)"
+        ),
+        r"\1",
+    ),
     (re.compile(r"\[([^\[\]\n]*)\]\[[^\[\]\n]*\]"), r"\1"),
     (re.compile(r"\[edit\]"), ""),
     (re.compile(r"(?<=\S)\[\^[\w.-]{1,60}\]"), ""),

@@ -61,6 +61,7 @@ _PERMALINK: Final = re.compile(
     rf"<a\s[^<>]{{0,500}}>\s{{0,9}}[{''.join(sorted(render.PERMALINKS))}]\s{{0,9}}</a\s{{0,9}}>", re.IGNORECASE
 )
 _LIST_MARK: Final = re.compile(r"\A[ \t]{0,99}(?:[-*+>]|\d{1,9}[.)])(?=[ \t])")
+_STOPS: Final = frozenset("].,;:")
 _BAR: Final = re.compile(r"&(?:#124|#x7c|vert|verbar|vertbar|VerticalLine);", re.IGNORECASE)
 _LONGEST_HEADING: Final = 500
 _LONGEST_INLINE: Final = 500
@@ -195,6 +196,9 @@ class _Walk:
             self.in_code = not closes
         elif name == "sup" and not closes and self.line[-1:].strip() and not _SHORT_RAISED.match(self.text, tag.end()):
             self._write(" ")  # "`option`<sup>1.52.0</sup>"
+        elif name == "img" and self.parts and self.text[tag.end() : tag.end() + 1] in _STOPS:  # "[here <img>](x)."
+            self.parts[-1] = self.parts[-1].rstrip(" \t")
+            self.line = self.line.rstrip(" \t")
         elif name == "br":
             if behind := self._joined(tag):
                 return behind

@@ -20,6 +20,7 @@ _FENCED = re.compile(r"^ {0,3}(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
 # No nested brackets or newlines inside: every alternative stops at the next opening character, so time stays linear.
 _IMAGE = re.compile(
     r"(?P<code>`[^`\n]*`)"  # quoted syntax stays
+    r"|[ \t]{0,9}!\[[^\[\]]*\](?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\[[^\[\]\n]*\])(?=[\].,;:])"  # no blank before a stop
     r"|!\[[^\[\]]*\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)"  # ![alt](url "title"), one level of brackets in the url
     r"|!\[[^\[\]]*\]\[[^\[\]\n]*\]"  # ![alt][label]
     r"|<img\b[^<>]*>"
