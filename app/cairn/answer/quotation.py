@@ -310,9 +310,11 @@ def _without_tags(text: str) -> str:
 
 _PLACEHOLDER: Final = re.compile(
     r"(?P<code>`[^`\n]{1,300}`)"
+    r"|<(?P<name>[A-Za-z][\w.:-]{0,60})(?:\s[^<>`\n\0]{0,200})?>[^`\n\0]{0,300}?</\s?(?P=name)\s?>"
     r"|(?<![\w./=:@`\0-])(?:[\w./=:@-]{0,60}<[A-Za-z][\w .|-]{0,60}>){1,9}(?:[\w./=:@-]{0,60}\w)?"
+    r"|</?[A-Za-z][\w.:-]{0,60}(?:\s[^<>`\n\0]{0,200})?/?>"
 )
-"""A word with a name in angle brackets, which somebody is to replace."""
+"""A word with a name in angle brackets, which somebody is to replace; or an element of XML, which is code as a whole."""
 
 
 def placeholders_as_code(text: str) -> str:
