@@ -109,6 +109,7 @@ class _Walk:
         self.inline_ends: set[int] = set()  # where components end that stand within a line
         self.code_end = 0  # where the last code before the tag ends
         self.running = False  # inside of an element that holds running text, before a blank line
+        self.after_tag = False  # which is no anchor of a heading
         self.in_code = False  # where nobody reads entities any more once it stands between backticks
 
     def read(self) -> str:
@@ -126,8 +127,16 @@ class _Walk:
         return "".join(self.parts)
 
     def _said(self, start: int, end: int) -> str:
-        """Text between two tags. Where it runs, the white space that its lines begin with means nothing; behind a blank line
-        it is Markdown again, where it means code."""
+        """Text between two tags."""
+        if self.after_tag and not self.line.strip():  # "<span># a comment</span>" is no heading
+            first = self.text.find("\n", start, end)
+            first = end if first < 0 else first
+            return render.as_text(self.text[start:first]) + self._runs(first, end)
+        return self._runs(start, end)
+
+    def _runs(self, start: int, end: int) -> str:
+        """Where text runs, the white space that its lines begin with means nothing; behind a blank line it is Markdown again,
+        where it means code."""
         if self.in_code:
             return _unescaped(self.text[start:end], bar="\\|")
         if not self.running:
@@ -171,6 +180,7 @@ class _Walk:
         """Writes what becomes of a tag; where to read on."""
         name, closes = tag["name"].lower(), bool(tag["close"])
         attributes = dict(_attributes(tag["attributes"] or ""))
+        self.after_tag = name not in ("a", "br", "img", "li")
         if name in _BLOCKS:
             self.running = name in _RUNNING and not closes
             self.in_code = False

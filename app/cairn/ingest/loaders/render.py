@@ -85,6 +85,11 @@ def paragraph(text: str) -> str:
     return _MARKUP.sub(r"\1\\", text.strip())
 
 
+def as_text(line: str) -> str:
+    """A line that cannot be mistaken for Markdown structure, set in as it is."""
+    return _MARKUP.sub(r"\1\\", line)
+
+
 def heading(level: int, text: str) -> str:
     return f"{'#' * min(max(level, 1), 6)} {collapse(text).strip()}"
 
