@@ -72,6 +72,26 @@ def test_a_fence_inside_code_does_not_end_it() -> None:
     assert html("<pre>```\nx\n```</pre>") == "````\n```\nx\n```\n````"
 
 
+@pytest.mark.parametrize(
+    ("page", "title", "text"),
+    [
+        (
+            '{{$a := "x"}}\n<html><head><title>{{$a}} &mdash; Oven</title></head>'
+            '<body>{{include "/head.html" ""}}<h1>{{.T}} Heat</h1>'
+            "<ul>{{range .All}}<li>One {{.Name}} <code>{{end}}</code></li>{{end}}</ul></body></html>",
+            "Oven",
+            "# Heat\n\n- One `{{end}}`",
+        ),
+        ("<html><title>{{ page.title }}</title>{% block a %}<p>Hot.</p>{% endblock %}</html>", None, "Hot."),
+        ("<html><title>{{ page.title }}</title><p>A {{ name }} {% raw %}.</p></html>", None, "A {{ name }} {% raw %}."),
+        ("<html><p>{{ name }}</p><pre>{% if a %}</pre></html>", None, "{{ name }}\n\n```\n{% if a %}\n```"),
+    ],
+)
+def test_a_template_is_read_without_what_makes_the_page_of_it(page: str, title: str | None, text: str) -> None:
+    read_as = read(page, "a.html")
+    assert (read_as.title, read_as.text) == (title, text)
+
+
 def test_html_tables() -> None:
     page = (
         "<table><caption>T</caption><tr><th>a</th><th>b|c</th></tr><tr><td rowspan=2>1</td><td>H<sub>2</sub>O</td></tr>"

@@ -30,6 +30,16 @@ _LONGEST_BULLET = 10
 _LONGEST_TERM = 200
 """Characters of a term of a list of definitions; a longer one is text."""
 _WIDEST_SPAN = 50
+_ACTION = re.compile(r"\{\{[^{}]{0,2000}+\}\}|\{%[^{}]{0,2000}?%\}|\{#[^{}]{0,2000}?#\}")
+"""What a program that makes the page of the file puts something else in the place of (Go, Jinja, Liquid, Handlebars)."""
+_STATEMENT = re.compile(
+    r"\{%|\{\{[-~]?\s{0,9}(?:[#/>^!]|\$\w{1,60}\s{0,9}:?=|(?:if|else|end|range|with|block|define|template|partial|include|import)\b)"
+)
+"""How one begins that is no name of a value."""
+_LAYOUT_NAMES = "html head title body div main nav section article header footer aside form p ul ol table tbody tr"
+_LAYOUT = frozenset(_LAYOUT_NAMES.split())
+"""Elements in which one that stands alone is no example of it."""
+_AS_WRITTEN = frozenset(("code", "pre", "kbd", "samp", "tt", "var", "textarea", "script", "style"))
 
 
 def load(content: bytes, limits: LoadLimits) -> LoadedText:
@@ -47,10 +57,38 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
         # libxml2 drops the rest without a word
         raise ParserLimitError("the HTML page is nested more than 2048 elements deep")
+    if b"{{" in content or b"{%" in content:
+        _drop_actions(root)
     title = render.collapse("".join(root.xpath("(//title)[1]//text()"))).strip()
     if not title:
         title = render.collapse("".join(root.xpath("(//h1)[1]//text()"))).strip()
     return LoadedText(_Renderer().render(root), title=title or None)
+
+
+def _drop_actions(root: Any) -> None:
+    """Of a page that is a template, what is for the program that makes the page of it; in code it is an example. In a title,
+    which no reader sees as it stands, it is none in any page."""
+    found: list[tuple[Any, str]] = []
+    is_template = False
+    walk = etree.iterwalk(root, events=("start", "end"))
+    for event, node in walk:
+        name = "text" if event == "start" else "tail"
+        if name == "text" and (
+            not isinstance(node.tag, str) or node.tag in _AS_WRITTEN or node.tag in ("script", "style")
+        ):
+            walk.skip_subtree()
+            continue
+        said = getattr(node, name) or ""
+        if "{" not in said or not _ACTION.search(said):
+            continue
+        found.append((node, name))
+        parent = node if name == "text" else node.getparent()
+        alone = not _ACTION.sub("", said).strip() and parent is not None and parent.tag in _LAYOUT
+        is_template = is_template or (alone and bool(_STATEMENT.search(said)))
+    for node, name in found:
+        if is_template or (node.tag == "title" and name == "text"):
+            said = _ACTION.sub(" ", getattr(node, name))
+            setattr(node, name, said.strip(" \t\n-|:\u2013\u2014\u00b7") if node.tag == "title" else said)
 
 
 def _decode(content: bytes) -> str:
