@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.answer.shown import MOST_SHOWN, as_markdown, can_mark, surroundings
+from cairn.answer.shown import MOST_SHOWN, _lines, as_markdown, can_mark, surroundings
 from cairn.language.blocks import blocks_in
 from cairn.language.outbound import filtered
 
@@ -580,6 +580,21 @@ def test_terms_that_are_announced_are_shown_with_all_that_is_said_of_each() -> N
     terms = "\n\n".join(f"**`--{name}`**\n\nIt is {name}:\n\n```\nrun --{name}\n```" for name in ("a", "b", "c"))
     content = in_long_section(f"The options are the following.\n\n{terms}")
     assert as_markdown(surroundings(content, at(content, "The options are the following."))).count("run --") == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        (
+            "- **a** is one.\n\n  If it is two, three.\n  \n  Default: four\n\n- b",
+            "- a is one.\n\n  If it is two, three.\n\n  Default: four\n- b",
+        ),
+        ("1. It can be:\n\n\t- one\n\t\n\t- two\n\t\t- three", "1. It can be:\n   - one\n   - two\n      - three"),
+        ("- a\n\nText.\n\n  Set in.", "- a\n\nText.\n\nSet in."),
+    ],
+)
+def test_what_belongs_to_an_item_is_set_in(text: str, reads: str) -> None:
+    assert "\n".join(_lines(text)) == reads
 
 
 @pytest.mark.parametrize(("lines", "whole"), [(120, True), (200, False)])

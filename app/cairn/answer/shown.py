@@ -715,6 +715,7 @@ def _lines(text: str) -> Iterator[str]:
     """Paragraphs and items on a line each, empty ones between paragraphs. Code in items stays as it is, its fences closed."""
     line, blank, owed = "", False, 0
     indent, fence, shown_at = 0, "", 0
+    in_list = False
     for raw in text.split("\n"):
         if fence:
             owed += raw.count(_MARK)
@@ -745,7 +746,9 @@ def _lines(text: str) -> Iterator[str]:
                 yield _as_read(line)
                 if blank and not item:
                     yield ""
-            line, blank, indent = " " * (deep if item or indent else 0) + said, False, deep
+            in_list = item or (in_list and deep > 0)
+            wide = len(raw[:deep].expandtabs(TAB)) if in_list or indent else 0
+            line, blank, indent = " " * wide + said, False, deep
     if fence:
         yield " " * shown_at + fence
         if owed:
@@ -765,6 +768,8 @@ def _as_read(line: str) -> str:
 
 DEEPEST_FENCE: Final = 3  # bound: tests/unit/test_edges_shown.py
 """Blanks before a fence, beyond which it is none to whoever reads Markdown outside of a list, and what stands in it no code."""
+TAB: Final = 3  # bound: tests/unit/test_shown.py
+"""Blanks that a tab before an item becomes: as many make it part of an item with a mark or a number, and code of none."""
 SET_IN: Final = 3  # measured: tests/unit/test_edges_shown.py
 """Blanks by which a line is set in that says what the line above it names."""
 HYPHEN: Final = "\u2010"
