@@ -444,6 +444,8 @@ def test_a_quotation_reads_without_tags_and_printed_hyphens() -> None:
         ("- [PATCH /a/[path]](#patch), [x](http://e/a_(b)) and [see [1]", "- PATCH /a/[path], x and [see [1]"),
         ("Set <natEnabled>true</natEnabled> of <file>", "Set `<natEnabled>true</natEnabled>` of `<file>`"),
         ('<cfg><x y="z">1</x></cfg>, <folder/>', '`<cfg><x y="z">1</x></cfg>`, `<folder/>`'),
+        ("**[run](#r)**\n  Starts it", "run: Starts it"),
+        ("**Run**\nStarts it, **run**\n  It", "Run Starts it, run It"),
         ("redir [<matcher>] <to> [<code>]", "redir [`<matcher>`] `<to>` [`<code>`]"),
         ("**<code>** is a number, <b>bold</b> and </i>cut", "`<code>` is a number, bold and cut"),
     ],

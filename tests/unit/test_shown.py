@@ -590,6 +590,11 @@ def test_terms_that_are_announced_are_shown_with_all_that_is_said_of_each() -> N
             "- a is one.\n\n  If it is two, three.\n\n  Default: four\n- b",
         ),
         ("1. It can be:\n\n\t- one\n\t\n\t- two\n\t\t- three", "1. It can be:\n   - one\n   - two\n      - three"),
+        (
+            "- **[run](#r)**\n  Starts it\n- [a [b]](#c)\n  Ends\n- **Careful.**\n  It",
+            "- run: Starts it\n- a [b]: Ends\n- Careful. It",
+        ),
+        ("- **run**\n  starts it\n- **A** b\n  It\n\n**Do**\nIt", "- run starts it\n- A b It\n\nDo It"),
         ("- a\n\nText.\n\n  Set in.", "- a\n\nText.\n\nSet in."),
     ],
 )

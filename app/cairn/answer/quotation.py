@@ -261,9 +261,27 @@ _LAYOUT: Final = (
 )
 
 
+_TERM: Final = re.compile(
+    r"(?:[-*+]\s|\d{1,3}[.)]\s)?\s{0,9}(?:(?:\*\*|__)[^*_\n]{1,200}(?<![.:;!?])(?:\*\*|__)"
+    r"|\[(?:[^\[\]\n]|\[[^\[\]\n]{0,99}\]){1,200}(?<![.:;!?])\]\([^()\s]{1,500}\)|`[^`\n]{1,200}`)"
+)
+"""A line that is nothing but a name: of an item, what stands below it is said of that."""
+
+
+def after_term(line: str, said: str) -> str:
+    """A colon where an item begins with a line that is a name, and goes on with what is said of it."""
+    return ":" if said[:1].isupper() and _TERM.fullmatch(line.strip()) else ""
+
+
+def _with_colon(text: str) -> str:
+    """A quotation, of which the first line may be the name of an item: then the second one is set in."""
+    first, _, rest = text.partition("\n")
+    return f"{first.rstrip()}{after_term(first, rest.lstrip())}\n{rest}" if rest[:1] in (" ", "\t") else text
+
+
 def without_markup(text: str) -> str:
     """A quotation as it reads: links, emphasis, bars and hard line breaks undone."""
-    text = without_white(_HYPHENATED.sub("", text))
+    text = without_white(_HYPHENATED.sub("", _with_colon(text)))
     return _outside_of_code(text, (*_LINKS, *_EMPHASIS, *_LAYOUT), bare=True).strip()
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from textwrap import dedent
 from typing import Final
 
-from cairn.answer.quotation import row_as_read, with_code_only, without_white
+from cairn.answer.quotation import after_term, row_as_read, with_code_only, without_white
 from cairn.language.blocks import Block, block_at, blocks_in, line_starts
 from cairn.language.code_fences import opens_fence
 from cairn.language.lexicon import any_of, every
@@ -740,6 +740,7 @@ def _lines(text: str) -> Iterator[str]:
             deep = len(raw) - len(raw.lstrip())
             item = is_item(raw)
             if line and not item and not blank and deep - indent < SET_IN:
+                line = f"{line}{after_term(line, said) if deep and is_item(line) else ''}"
                 line = f"{line.removesuffix(HYPHEN)}{'' if line.endswith(HYPHEN) else ' '}{said}"
                 continue
             if line:
