@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cairn.domain.document import LoadedDocument, Markup, PageStart, PassageDraft
 from cairn.ingest.chunkers import chunk
 from cairn.ingest.chunkers.spans import SEPARATOR_PATTERNS, code_separators, cut, pieces
-from cairn.ingest.loaders.code import SUFFIXES
+from cairn.ingest.loaders.code import CONFIGURATION, SUFFIXES
 from cairn.settings import ChunkingSettings, RagSettings
 
 
@@ -223,7 +223,7 @@ def test_python_is_cut_at_definitions() -> None:
     assert len(passages) == 12
 
 
-@pytest.mark.parametrize("language", sorted(SUFFIXES))
+@pytest.mark.parametrize("language", sorted({*SUFFIXES, *CONFIGURATION}))
 def test_every_code_language_has_separators_that_lose_nothing(language: str) -> None:
     text = "class A\n\ndef f(x):\n\n  return $x$ \n\n\\section{a}\n\nfunc b() {}\n" * 40
     spans = pieces(text, (0, len(text)), 100, language)

@@ -15,9 +15,10 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from cairn.answer.answer_type import read_asked
 from cairn.answer.confidence import SURE
-from cairn.answer.extract import extract, name_others
-from cairn.answer.quotation import without_markup
+from cairn.answer.extract import extract, name_others, quoted_draft
+from cairn.answer.quotation import Excerpt, without_markup
 from cairn.domain.answer import Draft
 from cairn.domain.passage import Passage
 from cairn.providers.minilm import MiniLM, find_model
@@ -364,6 +365,30 @@ async def test_source_code_is_quoted_alone() -> None:
     draft = await ask("What does tallest_cairn return?", source)
     assert draft.text == "```\ndef tallest_cairn():\n    return 8.5\n```\n[1]"
     assert draft.citations[0].context is None
+
+
+YAML = "# Where requests come in\nentryPoints:\n  web:\n    address: :80\n\nproviders:\n  docker:\n    exposedByDefault: false\n"
+
+
+async def test_configuration_is_found_and_shown_line_by_line() -> None:
+    """Also where there is nothing else: a comment is no heading, and what is set in no list."""
+    draft = await ask("Which address do entryPoints listen on?", passage(YAML, media_type="text/x-yaml"))
+    assert draft.text.startswith(f"```\n{YAML[: YAML.index('providers') - 2]}\n```\n[1]")
+
+
+def test_code_with_a_fence_in_it_is_shown_between_longer_ones() -> None:
+    lines = "description: |\n  ```\n  a\n  ```"
+    assert Excerpt(0, 0, ((0, 9),), "code", lines).cited(1) == f"````\n{lines}\n````\n[1]"
+
+
+def test_lines_of_code_from_elsewhere_stay_lines() -> None:
+    given = [passage("Requests come in at :80."), passage(YAML, media_type="text/x-yaml")]
+    lines = YAML[: YAML.index("providers") - 2]
+    quoted = [Excerpt(0, 0, ((0, 24),), "prose", given[0].content), Excerpt(1, 1, ((0, len(lines)),), "code", lines)]
+    shown = quoted_draft(quoted[0], quoted[1:], given, 1, "en", read_asked("Where?")).text
+    assert shown.endswith(
+        "a.md: \n  ```\n  # Where requests come in\n  entryPoints:\n    web:\n      address: :80\n  ```\n  [2]"
+    )
 
 
 # --- with the real model --------------------------------------------------------------------------------------------

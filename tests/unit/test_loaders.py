@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.domain.document import LoadedDocument, Source
+from cairn.domain.document import CONFIGURATION_TYPES, LoadedDocument, Source, is_code_type
 from cairn.errors import (
     EmptyDocumentError,
     EncryptedDocumentError,
@@ -16,6 +16,7 @@ from cairn.errors import (
 from cairn.ingest.loaders import LOADERS, load, sniff
 from cairn.ingest.loaders.code import SUFFIXES
 from cairn.ingest.loaders.markdown import strip_images
+from cairn.ingest.loaders.recognize import LONGEST_LINES
 from cairn.ingest.loaders.text import decode
 from cairn.ingest.parse import parse
 from cairn.settings import IngestSettings
@@ -63,7 +64,13 @@ def read(content: bytes | str, name: str, media_type: str | None = None) -> Load
         ("book.zip", b"PK\x03\x04mimetypeapplication/epub+zip", None, "epub"),
         ("noname", b"{\\rtf1 x}", None, "rtf"),
         ("noname", b'{"cells": [], "nbformat": 4}', None, "notebook"),
-        ("data.json", b'{"cells": []}', None, "text"),
+        ("data.json", b'{"cells": []}', None, "configuration"),
+        ("data.json", b'{"cells": [], "nbformat": 4}', None, "notebook"),
+        ("deploy/site.YAML", b"# Where it runs\nsite:\n  port: 80\n", None, "configuration"),
+        ("prod.env", b"PORT=80\n", None, "configuration"),
+        ("old.conf", b"<!doctype html><p>moved</p>", None, "html"),
+        ("openapi.yml", b"a: " + b"x" * (LONGEST_LINES - 4) + b"\n", None, "configuration"),
+        ("small.json", b"[" + b"1," * (LONGEST_LINES // 2) + b"1]", None, "text"),
         ("noname", b"Received: by x\r\nFrom: a\r\nDate: today\r\n\r\nText", None, "mail"),
         ("noname", b"From: a\nDate: today\n\nA letter.", None, "text"),
         ("a.eml", b"Subject: x\n\nText", None, "mail"),
@@ -120,6 +127,7 @@ def test_only_formats_with_a_parser_of_their_own_need_a_process() -> None:
         "markdown",
         "csv",
         "code",
+        "configuration",
         "text",
     }
 
@@ -191,6 +199,21 @@ def test_source_code_keeps_every_space_and_knows_its_language() -> None:
     source = "def f(x):\n\treturn  x\n\n    # done\n"
     document = read(source, "src/f.py")
     assert (document.text, document.markup, document.code_language) == (source, "code", "python")
+
+
+@pytest.mark.parametrize(
+    ("name", "media_type"),
+    [
+        ("a.yaml", "text/x-yaml"), ("a.toml", "text/x-toml"), ("a.json", "text/x-json"), ("a.ini", "text/x-ini"),
+        ("a.properties", "text/x-ini"), ("a.css", "text/x-css"),
+    ],
+)  # fmt: skip
+def test_configuration_keeps_every_space_and_is_code_to_who_shows_it(name: str, media_type: str) -> None:
+    source = "# Ports\nsite:\n    - port:  80\n\n    - port:  443\n"
+    document = read(source, name)
+    assert (document.text, document.markup, document.media_type) == (source, "code", media_type)
+    assert is_code_type(media_type)
+    assert media_type in CONFIGURATION_TYPES
 
 
 def test_code_languages_are_those_of_the_splitter() -> None:

@@ -21,7 +21,8 @@ MINILM, E5 = "all-MiniLM-L6-v2:int8", "multilingual-e5-small:int8"
     [
         ("app/main.py", None, True), ("Main.JAVA", None, True), ("guide.md", None, False), ("guide.rst", None, False),
         ("paper.tex", None, False), ("report.pdf", None, False), ("README", None, False), ("x", "text/x-python", True),
-        ("x.py", "text/x-rst", False), ("main.c", "text/plain", True),
+        ("x.py", "text/x-rst", False), ("main.c", "text/plain", True), ("site.yaml", None, False),
+        ("site.yaml", "text/x-yaml", False),
     ],
 )  # fmt: skip
 def test_what_is_code(name: str, media_type: str | None, code: bool) -> None:

@@ -599,7 +599,7 @@ def quoted_draft(
     if elsewhere:
         say = replies(language)
         told = zip(elsewhere, numbers[1 + len(inside) :], strict=False)
-        lines = [f"- {label_place(cited[n - first], say)}: {one.shown} {one.marks(n)}" for one, n in told]
+        lines = [f"- {label_place(cited[n - first], say)}: {_as_item(one)} {one.marks(n)}" for one, n in told]
         text += "\n\n" + "\n".join((say.also, *lines))
     return Draft(text, tuple(cited), True, 1.0)
 

@@ -13,6 +13,7 @@ from cairn.answer.candidates import Candidate, TableRow
 from cairn.answer.evidence import Measured, QuestionTerms, asked_columns, asks_for_column
 from cairn.domain.answer import Citation
 from cairn.domain.passage import Passage
+from cairn.language.code_fences import fence_around
 from cairn.language.lexicon import Replies, every
 from cairn.language.linear import bounded
 from cairn.language.sentences import Kind, Span, Unit
@@ -69,7 +70,8 @@ class Excerpt:
     def cited(self, n: int) -> str:
         """As a paragraph of an answer."""
         if self.kind == "code":
-            return f"```\n{self.shown}\n```\n{self.marks(n)}"
+            fence = fence_around(self.shown)
+            return f"{fence}\n{self.shown}\n{fence}\n{self.marks(n)}"
         return f"{self.shown} {self.marks(n)}"
 
 

@@ -15,7 +15,7 @@ from typing import Final
 
 from cairn.answer.quotation import after_term, row_as_read, with_code_only, without_white
 from cairn.language.blocks import Block, block_at, blocks_in, line_starts
-from cairn.language.code_fences import opens_fence
+from cairn.language.code_fences import fence_around, opens_fence
 from cairn.language.lexicon import any_of, every
 from cairn.language.linear import bounded
 from cairn.language.sentences import Span, is_item, is_rule, split_sentences
@@ -692,12 +692,9 @@ _NUMBERED: Final = re.compile(r"\A[ \t]*+\d{1,3}[.)][ \t]")
 
 def as_code(code: str, language: str = "") -> str:
     """Lines of code as a block of Markdown, whatever is in them."""
-    fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(code)), default=0))
+    fence = fence_around(code)
     body = dedent(code.rstrip()).strip("\n")
     return f"{fence}{language}\n{body}\n{fence}"
-
-
-_TICKS: Final = re.compile(r"`+")
 
 
 def _table(content: str, block: Block, span: Span) -> str:

@@ -26,10 +26,15 @@ CODE: Final = "text/x-"
 """What media types of code begin with."""
 PROSE_TYPES: Final = ("text/x-rst", "text/x-latex", "text/x-wiki")
 """Media types that are called like those of code, and hold text for people."""
+CONFIGURATION_TYPES: Final = ("text/x-yaml", "text/x-toml", "text/x-json", "text/x-ini", "text/x-css")
+"""Of files that programs are set up with: shown and cut line by line as code is, and no reason to take a collection for one of
+code, for manuals come with them."""
+NO_SOURCE_TYPES: Final = PROSE_TYPES + CONFIGURATION_TYPES
+"""Media types that are called like those of code, and define and call nothing."""
 
 
 def is_code_type(media_type: str) -> bool:
-    """Whether documents of a media type are source code."""
+    """Whether documents of a media type are source code, or configuration."""
     return media_type.startswith(CODE) and media_type not in PROSE_TYPES
 
 

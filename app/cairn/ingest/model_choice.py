@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import PurePath
 from typing import Final, Literal
 
-from cairn.domain.document import CODE, Source, is_code_type
+from cairn.domain.document import CODE, CONFIGURATION_TYPES, Source, is_code_type
 from cairn.ingest.loaders import code
 from cairn.providers.protocols import Embedder
 from cairn.store.vectors import EmbeddingModel
@@ -27,9 +27,9 @@ _SUFFIXES: Final = frozenset(
 
 
 def is_code(name: str, media_type: str | None = None) -> bool:
-    """Whether a document is source code, by what it is called; its media type decides where it says so."""
+    """Whether a document is source code, by what it is called; its media type decides where it says so. Configuration is none."""
     if media_type and media_type.startswith(CODE):
-        return is_code_type(media_type)
+        return is_code_type(media_type) and media_type not in CONFIGURATION_TYPES
     return PurePath(name).suffix.lower() in _SUFFIXES
 
 

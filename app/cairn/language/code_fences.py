@@ -25,3 +25,11 @@ def cut_off_fence(text: str, first: int, last: int) -> re.Match[str] | None:
     before = text[first : mark.start()]
     ends_here = not text[mark.end() : last].strip(" \t").removeprefix("\n").lstrip(" \t")[:1].strip()
     return mark if before.strip() and not before.endswith("\n\n") and ends_here else None
+
+
+_TICKS: Final = re.compile(r"`+")
+
+
+def fence_around(code: str) -> str:
+    """What stands above and below code as a block of Markdown: longer than the backticks that are in it."""
+    return "`" * max(3, 1 + max(map(len, _TICKS.findall(code)), default=0))

@@ -25,7 +25,7 @@ from cairn.domain.code import (
     SymbolPlace,
     SymbolQuery,
 )
-from cairn.domain.document import PROSE_TYPES, Collection
+from cairn.domain.document import NO_SOURCE_TYPES, Collection
 from cairn.domain.graph import EntityKey, entity_id, relation_id
 from cairn.domain.principal import Principal
 from cairn.graph.code.callers import CONSTRUCTORS, called_name, lines_that_call, lines_that_name, split_calls
@@ -155,7 +155,7 @@ class _Asker:
             if tie.relation == "imports" and normal in self.links.meaning(tie.target, tie.source).definitions
         }
         files = await graph_code.find_texts_with(
-            self.connection, self.principal, self.collection_id, name, PROSE_TYPES, MOST_FILES
+            self.connection, self.principal, self.collection_id, name, NO_SOURCE_TYPES, MOST_FILES
         )
         return [
             (document_id, path, *span)
@@ -218,7 +218,7 @@ class _Asker:
     ) -> list[tuple[str, Spot]]:
         """Lines of files that no parser read."""
         files = await code_calls.find_unread(
-            self.connection, self.principal, [self.collection_id], PROSE_TYPES, name, MOST_FILES
+            self.connection, self.principal, [self.collection_id], NO_SOURCE_TYPES, name, MOST_FILES
         )
         return [
             ("", (file.document_id, file.path, *span)) for file in files for span in pick(name, file.text, MOST_FILES)
@@ -375,7 +375,7 @@ class _Asker:
         if not self.query.marked:
             return []
         return await graph_code.find_texts_with(
-            self.connection, self.principal, self.collection_id, name, PROSE_TYPES, MOST_FILES
+            self.connection, self.principal, self.collection_id, name, NO_SOURCE_TYPES, MOST_FILES
         )
 
     # --- where things stand ---

@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any, Literal
 
+from cairn.domain.document import CODE, CONFIGURATION_TYPES
 from cairn.ingest.chunkers.base import Span
 from cairn.ingest.chunkers.rows import cells_of, end_of_table, is_inside, islands, rows_of
 from cairn.language.stretches import stretches
@@ -88,9 +89,12 @@ def lossless_splitter(
 
 
 def code_separators(language: str) -> list[str]:
-    """The splitter's own for the language, then lines and words; raises ValueError for a language it lacks."""
+    """The splitter's own for the language, then lines and words: of configuration these alone; raises ValueError for a language
+    it lacks."""
     from langchain_text_splitters import Language, RecursiveCharacterTextSplitter
 
+    if CODE + language in CONFIGURATION_TYPES:
+        return ["\n\n+", "\n+", " +"]
     found = RecursiveCharacterTextSplitter.get_separators_for_language(Language(language))
     return [separator for separator in found if separator not in _GENERAL] + ["\n\n+", "\n+", " +"]
 

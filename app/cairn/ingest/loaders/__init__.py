@@ -138,6 +138,10 @@ LOADERS: Final = (
     Loader("markdown", _Lazy("markdown"), {"text/markdown": (".md", ".markdown", ".mdown", ".mkd", ".mdx")}, "markdown"),
     Loader("csv", _Lazy("csv"), {"text/csv": (".csv",), "text/tab-separated-values": (".tsv", ".tab")}, "rows"),
     Loader("code", _Lazy("code"), {CODE + language: suffixes for language, suffixes in code.SUFFIXES.items()}, "code"),
+    Loader(
+        "configuration", _Lazy("code"), {CODE + form: suffixes for form, suffixes in code.CONFIGURATION.items()}, "code",
+        accepts=recognize.is_configuration,
+    ),
     _TEXT,
 )  # fmt: skip
 """Those of this package. `text` takes what no other does."""

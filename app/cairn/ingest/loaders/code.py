@@ -34,6 +34,15 @@ SUFFIXES = {
     "visualbasic6": (".bas", ".frm", ".cls"),
 }
 
+# Of these the splitter knows none: they are cut at empty lines, then at others.
+CONFIGURATION = {
+    "yaml": (".yaml", ".yml"),
+    "toml": (".toml",),
+    "json": (".json", ".jsonc", ".json5"),
+    "ini": (".ini", ".cfg", ".conf", ".cnf", ".env", ".properties"),
+    "css": (".css", ".scss", ".less"),
+}
+
 
 def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """The source as it stands; indentation is never touched."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from cairn.ingest.loaders.text import decode
 
@@ -70,6 +71,9 @@ _HEAD_OF_MANUAL = 65_536
 _HEAD = 4096
 """Bytes in which a whole HTML page says that it is one, and in which a mail has its headers."""
 
+LONGEST_LINES: Final = 400  # bound: tests/unit/test_loaders.py
+"""Bytes of a line of configuration, on average; lines are longer where a program took out what it could do without."""
+
 
 def is_pdf(content: bytes) -> bool:
     return b"%PDF-" in content[:1024]
@@ -118,6 +122,14 @@ def is_notebook(content: bytes) -> bool:
         and b'"nbformat"' in content
         and (b'"cells"' in content or b'"worksheets"' in content)
     )
+
+
+def is_configuration(content: bytes) -> bool:
+    """Whether a file with such a name is written in lines, and in no format that is told by its content: what has no line ends
+    is shown as text, for no part of it could be shown as code."""
+    if is_notebook(content) or is_whole_page(content) or is_mail(content):
+        return False
+    return len(content) <= LONGEST_LINES * (content.count(b"\n") + 1)
 
 
 def is_any_text(content: bytes) -> bool:
