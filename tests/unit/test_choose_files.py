@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from cairn.connectors.choose_files import PathFilter, path_filter
 from cairn.connectors.connector import SourceRefused
+from cairn.service.files import select_files
 from tests.growth import repeated, takes_linear_time
 
 
@@ -32,6 +35,21 @@ def test_excluded_beats_included_and_hidden_files_are_left_out() -> None:
     chosen = path_filter({"include": "*.md, *.txt\n*.pdf", "exclude": "draft*"})
     given = ["a.md", "b.txt", "c.pdf", "d.docx", "draft.md", ".git/a.md", "x/.b.md", "node_modules/a.md", "drafts/a.md"]
     assert [path for path in given if chosen.takes(path)] == ["a.md", "b.txt", "c.pdf"]
+
+
+GENERATED = ["highlight.pack.js", "x/site.min.css", "Chart.MIN.js", "site.js.map", "package-lock.json", "poetry.lock"]
+
+
+def test_what_programs_made_for_programs_is_left_out_of_a_folder_but_not_when_it_is_named(tmp_path: Path) -> None:
+    read = ["lock.md", "map.md", "min.js", "package.json", "x/locks.json"]
+    assert [path for path in sorted(GENERATED + read) if PathFilter().takes(path)] == read
+    (tmp_path / "x").mkdir()
+    for path in GENERATED + read:
+        (tmp_path / path).write_text("a")
+    selection = select_files([tmp_path])
+    assert sorted(file.external_id.partition("/")[2] for file in selection.files) == read
+    assert [one.reason for one in selection.skipped] == ["generated"] * len(GENERATED)
+    assert [file.path.name for file in select_files([tmp_path / "poetry.lock"]).files] == ["poetry.lock"]
 
 
 def test_names_that_no_database_keeps_are_left_out() -> None:

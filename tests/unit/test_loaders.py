@@ -116,6 +116,14 @@ def test_nothing_to_read_is_an_empty_document(content: bytes) -> None:
         read(content, "a.md")
 
 
+def test_a_drawing_is_read_where_something_is_written_in_it() -> None:
+    drawing = b'<svg xmlns="http://www.w3.org/2000/svg"><path d="M4 10v4H0v-4h4z"/>%s</svg>'
+    with pytest.raises(EmptyDocumentError, match="drawing"):
+        sniff("logo.SVG", drawing % b"")
+    assert sniff("plan.svg", drawing % b"<text>Exit</text>").loader.name == "text"
+    assert sniff("plan.txt", drawing % b"").loader.name == "text"
+
+
 def test_a_protected_office_file_says_so() -> None:
     locked = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le")
     with pytest.raises(EncryptedDocumentError, match="password"):

@@ -1,4 +1,4 @@
-"""Which files of a source are read: not the hidden ones, nor what tools have put there, and what its patterns say.
+"""Which files of a source are read: not the hidden ones, nor what tools have put or made there, and what its patterns say.
 
 Patterns are those that people know from shells: `*` and `?` stay within a name, `**` goes through folders, `[a-z]` is one of
 some characters. One without "/" is about the name of a file or folder, wherever it lies.
@@ -16,6 +16,10 @@ from cairn.connectors.connector import SourceRefused
 
 SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__"})
 """What tools have put there; no documents."""
+GENERATED: Final = (
+    ".min.js", ".min.mjs", ".min.css", ".pack.js", ".map", ".lock", "-lock.json", "-lock.yaml", "-lock.yml",
+)  # fmt: skip
+"""How names of files end that programs have made for programs, and that stand among the pages of a manual; no documents."""
 MOST_PATTERNS: Final = 100
 LONGEST_PATTERN: Final = 300
 SEPARATORS: Final = re.compile(r"[,\n]")
@@ -24,6 +28,11 @@ SEPARATORS: Final = re.compile(r"[,\n]")
 def is_hidden(path: str) -> bool:
     """Whether a path, relative to its source, leads through what `cairn index` leaves aside in a folder."""
     return any(part.startswith(".") or part in SKIPPED_FOLDERS for part in path.split("/"))
+
+
+def is_generated(path: str) -> bool:
+    """Whether the name of a file says that a program made it for programs."""
+    return path.lower().endswith(GENERATED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +44,7 @@ class PathFilter:
 
     def takes(self, path: str) -> bool:
         """Whether a file is read; `path` is relative to the source."""
-        if is_hidden(path) or not _is_text(path) or _matches_one(self.exclude, path):
+        if is_hidden(path) or is_generated(path) or not _is_text(path) or _matches_one(self.exclude, path):
             return False
         return not self.include or _matches_one(self.include, path)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from cairn.connectors.choose_files import SKIPPED_FOLDERS
+from cairn.connectors.choose_files import SKIPPED_FOLDERS, is_generated
 from cairn.domain.access import check_access
 from cairn.domain.document import Indexed, Outcome, Rejected, Source, count_outcomes
 from cairn.errors import CairnError, EmptyDocumentError, InputError, TooLargeError, UnsupportedTypeError
@@ -153,8 +153,8 @@ def _check_identities(files: Sequence[SelectedFile]) -> None:
 
 
 def _walk(folder: Path, reals: Sequence[Path], skipped: list[Skipped]) -> Iterator[Path]:
-    """Files under the folder in the order of their names, without hidden ones, what tools have put there, and links to what is in
-    one of the `reals`."""
+    """Files under the folder in the order of their names, without hidden ones, what tools have put or made there, and links to
+    what is in one of the `reals`."""
 
     def unreadable(error: OSError) -> None:
         skipped.append(Skipped(str(error.filename), error.strerror or str(error)))
@@ -172,6 +172,8 @@ def _walk(folder: Path, reals: Sequence[Path], skipped: list[Skipped]) -> Iterat
             file = Path(current, name)
             if name.startswith("."):
                 skipped.append(Skipped(str(file), "hidden"))
+            elif is_generated(name):
+                skipped.append(Skipped(str(file), "generated"))
             elif not file.is_file():
                 skipped.append(Skipped(str(file), "not a regular file"))
             elif file.is_symlink() and any(Path(os.path.realpath(file)).is_relative_to(real) for real in reals):

@@ -213,11 +213,13 @@ def _checked(name: str, loaded: object) -> Loader:
 def sniff(name: str, content: bytes, media_type: str | None = None) -> FileKind:
     """What the file is, by content first, then by suffix, then by media type.
 
-    Raises EmptyDocumentError for nothing but white space, EncryptedDocumentError for a protected Office file,
-    UnsupportedTypeError for anything that no loader reads.
+    Raises EmptyDocumentError for nothing but white space and for a drawing without words, EncryptedDocumentError for a protected
+    Office file, UnsupportedTypeError for anything that no loader reads.
     """
     if not content.strip():
         raise EmptyDocumentError("the file is empty" if not content else "the file holds nothing but white space")
+    if name.lower().endswith(".svg") and recognize.is_drawing_without_words(content):
+        raise EmptyDocumentError("nothing is written in the drawing")
     registry = _registry()
     named = registry.named(name)
     for loader in registry.loaders:

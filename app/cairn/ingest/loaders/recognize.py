@@ -66,6 +66,8 @@ _TAG = re.compile(r"<[a-z!/][^<>]*>", re.IGNORECASE)
 _HEADER = re.compile(rb"^([A-Za-z][A-Za-z0-9-]{0,40}):", re.MULTILINE)
 _TITLE_OF_MANUAL = re.compile(rb"^[.'][ \t]{0,9}TH[ \t]", re.MULTILINE)
 _SECTION_OF_MANUAL = re.compile(rb"^[.'][ \t]{0,9}SH(?:[ \t]|\r?$)", re.MULTILINE)
+_DRAWING: Final = re.compile(rb"<(?:svg:)?svg\b", re.IGNORECASE)
+_WORDS_IN_DRAWING: Final = re.compile(rb"<(?:svg:)?(?:text|foreignObject)\b", re.IGNORECASE)
 _HEAD_OF_MANUAL = 65_536
 """Bytes in which a manual page says that it is one: definitions and a licence may come first."""
 _HEAD = 4096
@@ -130,6 +132,11 @@ def is_configuration(content: bytes) -> bool:
     if is_notebook(content) or is_whole_page(content) or is_mail(content):
         return False
     return len(content) <= LONGEST_LINES * (content.count(b"\n") + 1)
+
+
+def is_drawing_without_words(content: bytes) -> bool:
+    """Whether a file with the name of a drawing (.svg) is one in which nothing is written."""
+    return _DRAWING.search(content) is not None and _WORDS_IN_DRAWING.search(content) is None
 
 
 def is_any_text(content: bytes) -> bool:
