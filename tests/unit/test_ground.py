@@ -78,6 +78,7 @@ async def check(answer: str, how: GroundSettings = LENIENT, sources: list[Passag
         "Aspirin does not cure the common cold (Source 1).",
         "According to the sources, sales rose by 12 percent in 2020 [2].",
         "Sales rose in 2020 [2]. The sources do not mention the number of employees.",
+        "- Berlin is the capital of Germany [1]\n- … (+15)",
     ],
 )
 async def test_what_the_sources_say_is_grounded(answer: str, how: GroundSettings) -> None:

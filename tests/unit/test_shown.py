@@ -122,7 +122,7 @@ def test_as_much_of_a_list_that_a_section_leads_to_is_shown_as_there_is_room_for
     items = "\n".join(f"- Item {n} is about stone {n}, which lies on the ridge" for n in range(60))
     text = shown(in_long_section(f"It was made in spring.\n\nThese are there:\n\n{items}"), "It was made in spring.")
     assert text.startswith("It was made in spring. [1]\n\nThese are there:\n\n- Item 0 is")
-    assert text.endswith(", which lies on the ridge\n- …")
+    assert re.search(r", which lies on the ridge\n- … \(\+\d\d\)\Z", text)
     assert len(text) <= MOST_SHOWN + 20
 
 
@@ -233,7 +233,8 @@ def test_of_a_long_list_the_neighbours_of_the_item_are_shown_whole() -> None:
     assert "Item 31 is" in text
     assert len(text) <= MOST_SHOWN + 20
     first, *lines, last = text.split("\n")
-    assert first == last == "- …"  # it is not the whole list
+    missing = [int(cut.removeprefix("- … (+").removesuffix(")")) for cut in (first, last)]  # it is not the whole list
+    assert len(lines) + sum(missing) == 60
     assert all(
         re.fullmatch(r"- Item \d+ is about stone \d+(?: \[1\])?, which lies on the ridge", line) for line in lines
     )
@@ -385,10 +386,27 @@ NESTED: Final = "\n".join(
 )
 
 
+@pytest.mark.parametrize(
+    ("marker", "behind", "cut"),
+    [
+        ("*", "That is all.", "* … (+{left})"), ("+", "That is all.", "+ … (+{left})"),
+        ("*", "", "* …"),  # the list may go on in the next passage
+    ],
+)  # fmt: skip
+def test_a_list_that_is_cut_says_so_in_its_own_marks(marker: str, behind: str, cut: str) -> None:
+    items = "\n".join(f"{marker} Maintainer {n} of the ridge and of the stones that lie on it" for n in range(40))
+    text = shown(f"# Walking\n\nThey are:\n\n{items}\n\n{behind}", "They are:")
+    count = text.count("Maintainer")
+    assert 5 < count < 40
+    assert text.endswith("\n" + cut.format(left=40 - count))
+
+
 def test_a_long_item_is_cut_where_the_items_in_it_begin() -> None:
     text = shown(in_long_section(NESTED), "Stone 20 lies on the ridge")
     first, item, cut, *lines, last = text.split("\n")
-    assert (first, item, cut, last) == ("- First", "- Stones of the ridge:", "  - …", "  - …")
+    assert (first, item) == ("- First", "- Stones of the ridge:")
+    assert re.fullmatch(r"  - … \(\+\d+\)", cut)
+    assert len(lines) + sum(int(left[7:-1]) for left in (cut, last)) == 40
     assert all(re.fullmatch(r"  - Stone \d+ lies on the ridge(?: \[1\])?, and is as old as it", line) for line in lines)
     assert 10 < len(lines) < 20
     assert len(text) <= MOST_SHOWN + 40
@@ -397,7 +415,8 @@ def test_a_long_item_is_cut_where_the_items_in_it_begin() -> None:
 def test_a_long_item_is_shown_from_its_beginning_as_far_as_there_is_room() -> None:
     text = shown(in_long_section(NESTED), "Stones of the ridge:")
     assert "\n\n- First\n- Stones of the ridge: [1]\n  - Stone 0 lies" in text
-    assert text.endswith(", and is as old as it\n  - …")
+    shown_stones = text.count("  - Stone")
+    assert text.endswith(f", and is as old as it\n  - … (+{40 - shown_stones})")
     assert 500 < len(text) <= MOST_SHOWN + 40
 
 
@@ -439,7 +458,7 @@ def test_steps_without_room_are_told_by_how_they_begin() -> None:
         "\n3. Scour it with sand of the river, which is fine enough, and dry it with a cloth of wool. …\n"
         "4. Put it away. Keep it dry. It is not hard. It takes a while, and nobody may look on. …"
     )
-    assert shown(in_long_section(STEPS), quoted, said_briefly=True).endswith("\n3. …")
+    assert shown(in_long_section(STEPS), quoted, said_briefly=True).endswith("\n3. … (+2)")
     last = "Scour it with sand of the river, which is fine enough, and dry it with a cloth of wool."
     assert shown(in_long_section(STEPS), last).startswith(
         "There are four steps:\n\n1. Empty it. Pour the water of the last journey out of the kettle, to the last drop. …\n2. "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from textwrap import dedent
 from typing import Final
 
@@ -633,23 +633,29 @@ def _cut_list(around: ShownPart, block: Block, lines: list[str], span: Span) -> 
     """Lines of a list, with marks of what is left out of it, and what the item begins with of which not all is shown."""
     pieces = _items(around.content, block)
     above = around.above if around.above and block.start <= around.above[0] < span[0] else None
+    begins_here = _is_no_part(around.content[: block.start].rstrip().rpartition("\n")[2])
+    ends_here = _is_no_part(around.content[block.end :].lstrip("\n").partition("\n")[0])
     begins = above[0] if above else span[0]
     behind = [piece for piece in pieces if span[1] <= piece[0]]
     outline = _outline(around.content, behind, OUTLINED) if around.outlined else []
     if before := [piece for piece in pieces if piece[1] <= begins]:
         told = around.outlined and _outline(around.content, before, OUTLINED - sum(map(len, outline)))
-        yield from told or [_cut(around.content[slice(*before[-1])].lstrip())]
+        yield from told or [_cut(around.content, before[::-1], begins_here, indented=False)]
     if above:
         yield from _lines(around.content[slice(*above)])
         if left_out := [piece for piece in pieces if above[1] <= piece[0] and piece[1] <= span[0]]:
-            yield _cut(around.content[slice(*left_out[-1])])
+            yield _cut(around.content, left_out[::-1])
     begun = any(start < span[1] < end for start, end in pieces)
     yield from (f"{line} …" if begun and at == len(lines) else line for at, line in enumerate(lines, 1))
     if outline:
         yield from outline
     elif behind:
-        first = around.content[slice(*behind[0])]
-        yield _cut(first if lines and lines[-1].startswith(" ") else first.lstrip())
+        yield _cut(around.content, behind, ends_here, indented=bool(lines) and lines[-1].startswith(" "))
+
+
+def _is_no_part(line: str) -> bool:
+    """Whether a list ends beside a line. Of one with which a passage begins or ends there may be more in its document."""
+    return bool(line.strip()) and not line[0].isspace() and not is_item(line)
 
 
 def _outline(content: str, pieces: Sequence[Span], room: int) -> list[str]:
@@ -680,14 +686,25 @@ def _begun_item(content: str, item: Span, longest: int) -> Iterator[str]:
         yield line if ends == item[1] else f"{line} …"
 
 
-def _cut(piece: str) -> str:
-    """In the place of a part of a list: of a numbered one with its number, for a dot would begin another list."""
-    marker = _NUMBERED.match(piece)
-    indent = piece[: len(piece) - len(piece.lstrip())]
-    return f"{marker[0]}…" if marker else f"{indent}{'- ' if is_item(piece) else ''}…"
+def _cut(content: str, pieces: Sequence[Span], counted: bool = True, *, indented: bool = True) -> str:
+    """In the place of parts of a list, the one next to what is shown first: of a list its own marker, for another would begin
+    another list, and how many items there are of those that stand beside it. `counted`: all of them are known."""
+    piece = content[slice(*pieces[0])]
+    marker = _MARKER.match(piece) if is_item(piece) else None
+    if marker is None:
+        return f"{piece[: _indent(piece)] if indented else ''}…"
+    texts = (content[slice(*one)] for one in pieces)
+    beside = takewhile(lambda text: _indent(text) >= _indent(piece), texts)
+    number = sum(_indent(text) == _indent(piece) and is_item(text) for text in beside)
+    said = f"{marker[0]}… (+{number})" if counted else f"{marker[0]}…"
+    return said if indented else said.lstrip()
 
 
-_NUMBERED: Final = re.compile(r"\A[ \t]*+\d{1,3}[.)][ \t]")
+_MARKER: Final = re.compile(r"\A[ \t]*+\S++[ \t]")
+
+
+def _indent(piece: str) -> int:
+    return len(piece) - len(piece.lstrip())
 
 
 def as_code(code: str, language: str = "") -> str:

@@ -192,6 +192,8 @@ _FRAME = re.compile(
     r"(?:\s+(?:provided|given|fournis|proporcionad[oa]s|\d+))?[,:]?",
     re.IGNORECASE,
 )
+_LEFT_OUT: Final = re.compile(r"\A\(\+\d{1,6}\)\Z")
+"""How many items of a list are not shown (answer/shown.py): no source says that."""
 
 
 async def _check(
@@ -223,7 +225,7 @@ def _read(answer: str, sources: Sequence[Passage], texts: Sequence[str]) -> tupl
         sentence = bare[start:end]
         if is_refusal(sentence):  # says what the sources do not cover, as it should
             continue
-        sentence = _FRAME.sub("", sentence)
+        sentence = _LEFT_OUT.sub("", _FRAME.sub("", sentence))
         evidence = gather_evidence(sentence, read, capitals=nouns is None)
         if ordered and evidence.words:
             evidence = _without_echo(sentence, evidence, gather_evidence(sentence, ordered, capitals=nouns is None))
