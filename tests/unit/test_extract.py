@@ -473,6 +473,8 @@ def test_a_quotation_reads_without_tags_and_printed_hyphens() -> None:
         ("**Run**\nStarts it, **run**\n  It", "Run Starts it, run It"),
         ("redir [<matcher>] <to> [<code>]", "redir [`<matcher>`] `<to>` [`<code>`]"),
         ("**<code>** is a number, <b>bold</b> and </i>cut", "`<code>` is a number, bold and cut"),
+        ("Match ``Header(`A-B`, `c*d*e`)`` first.", "Match ``Header(`A-B`, `c*d*e`)`` first."),
+        ("Match ``Header`` or `` `x` `` *first*.", "Match Header or `` `x` `` first."),
     ],
 )
 def test_what_a_quotation_has_as_code_is_no_markup(text: str, reads: str) -> None:

@@ -256,7 +256,8 @@ _EMPHASIS: Final = (
     ),
     (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
 )
-_CODE: Final = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_CODE: Final = re.compile(r"(?<!`)(?:`([^`\n]+)`|(``+)(?!`)([^\n]{1,400}?)(?<!`)\2)(?!`)")
+"""In backticks, or between more of them what has backticks itself."""
 _LAYOUT: Final = (
     (bounded(r"^\s*(?:#{1,6}\s+|[|>]\s?)+|\s*\|\s*$"), ""),
     (re.compile(r"(?<![.\s])\s*+\.(?:\s?\.){3,}+\s*+\d*+$"), ""),
@@ -299,11 +300,12 @@ def row_as_read(line: str) -> str:
 
 
 def _outside_of_code(text: str, changes: Sequence[tuple[re.Pattern[str], str]], *, bare: bool = False) -> str:
-    """`bare`: code loses its backticks, unless it would be a tag without them."""
+    """`bare`: code loses its backticks, unless it would be a tag without them, or would lose its own."""
     code: list[str] = []
 
     def take(found: re.Match[str]) -> str:
-        code.append(found[1] if bare and "<" not in found[1] else found[0])
+        said = found[1] or found[3].strip()
+        code.append(found[0] if not bare or "<" in said or "`" in said else said)
         return f"\0{len(code) - 1}\0"
 
     text = _without_tags(_CODE.sub(take, text))
