@@ -369,6 +369,19 @@ def test_a_name_in_an_earlier_passage_is_shown_too(text: str, heading: str, read
 
 
 @pytest.mark.parametrize(
+    ("code", "reads"),
+    [
+        ("0 changed, 12 unmodified\nDirs: 0 new\n\ndone", "```\nDirs: 0 new\n\ndone\n```\n\n…\n\nStones lie there."),
+        ("0 changed, 12 unmodified", "Stones lie there."),
+    ],
+)
+def test_code_that_stands_above_begins_with_a_line_where_the_passage_begins_inside_of_it(code: str, reads: str) -> None:
+    text = f"{code}\n```\n\n{FILLER}\n\nStones lie there."
+    quoted = text.index("Stones lie"), len(text)
+    assert as_markdown(surroundings(text, quoted, begun=True)).startswith(reads)
+
+
+@pytest.mark.parametrize(
     "heading", ["Dry runs", "Use of [sync](#a)", "How to limit it", "Use of `sync`", f"`{'a' * 155}`"]
 )
 def test_a_heading_in_words_is_no_name(heading: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 from textwrap import dedent
 from typing import Final
@@ -115,6 +115,7 @@ def surroundings(
     span = span[0], _without_empty_end(text, blocks, span[1], quoted[1])
     if begun and not row:
         span = _without_rest_of_sentence(text, blocks, span[0], quoted[0]), span[1]
+        lead = lead and _without_rest_of_line(text, blocks, lead)
     if lead and lead.end <= span[0] and span[1] - lead.start <= MOST_SHOWN:
         span, lead = (lead.start, span[1]), None
     start, above = (span[0], None) if row else _named(text, blocks, span[0])
@@ -136,6 +137,14 @@ def _without_rest_of_sentence(text: str, blocks: Sequence[Block], start: int, qu
         return start
     places = [piece[0] for piece in _pieces(text, first)] + [block.start for block in blocks[1:]]
     return next((place for place in places if start < place <= quoted), start)
+
+
+def _without_rest_of_line(text: str, blocks: Sequence[Block], lead: Block) -> Block | None:
+    """Code that a section begins with, without the end of a line of which the beginning is in another passage."""
+    if lead is not blocks[0] or lead.body[0] != lead.start:
+        return lead
+    line = text.find("\n", *lead.body) + 1
+    return replace(lead, start=line, body=(line, lead.body[1])) if text[line : lead.body[1]].strip() and line else None
 
 
 def _without_empty_end(text: str, blocks: Sequence[Block], end: int, quoted: int) -> int:
