@@ -555,6 +555,16 @@ async def test_of_a_way_what_else_may_answer_is_shown_with_its_steps(question: s
     assert (cited.context is not None) is whole
 
 
+@pytest.mark.parametrize(("code", "again"), [("harbour --crane oil", False), ("harbour --crane paint", True)])
+async def test_code_that_is_shown_already_is_not_shown_once_more(code: str, again: bool) -> None:
+    """The same block may stand in several places of a manual."""
+    shown = "# Oil\n\nThe crane of the harbour is oiled so:\n\n```\nharbour --crane oil\n```\n"
+    other = f"# Care\n\nHow old cranes are oiled in the harbour in winter:\n\n```\n{code}\n```\n"
+    draft = await ask("How is the crane of the harbour oiled?", passage(shown), passage(other), enough=0.0)
+    assert "harbour --crane oil" in draft.text
+    assert any(code in said for _, said in draft.others) is again
+
+
 async def test_code_among_what_else_may_answer_stays_a_block() -> None:
     shell = "# Oil\n\n```\noil `date` crane\noil harbour crane\n```\n"
     draft = await ask(

@@ -7,7 +7,7 @@ that is what `confidence` is about.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise, takewhile
@@ -22,7 +22,7 @@ from cairn.answer.acronyms import spell_out
 from cairn.answer.answer_type import Asked, asking_words, may_say_sum, read_asked, says_sum
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.change_log import with_manual_first
-from cairn.answer.cite import citation
+from cairn.answer.cite import citation, without_marks
 from cairn.answer.confidence import (
     FACT_DOUBTED,
     FACT_ENOUGH,
@@ -454,7 +454,8 @@ def other_places(
     places = [place for cited in draft.citations for place in ((cited, cited), (cited, cited.context))]
     taken = [(cited.document_id, place.start, place.end) for cited, place in places if place]
     read = _that_were_read(order, scores, quoted[0].at)
-    beside = _Beside(draft.citations[-1].n + 1, taken, [found[one.at] for one in quoted], AROUND_OTHERS)
+    known = [found[one.at] for one in quoted]
+    beside = _Beside(draft.citations[-1].n + 1, taken, known, AROUND_OTHERS, without_marks(draft.text))
     return _places_beside(beside, read, found, scores, terms, passages, limit)
 
 
@@ -481,13 +482,14 @@ def _that_were_read(order: Sequence[int], scores: Measured, best: int) -> list[i
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """What there is already: the next number of a citation, places that are shown, what is quoted, and characters of lists and
-    code for which there is room."""
+    """What there is already: the next number of a citation, places that are shown, what is quoted, characters of lists and code
+    for which there is room, and what is shown."""
 
     n: int
     taken: list[tuple[UUID, int, int]]
     known: list[Candidate]
     room: int
+    shown: str = ""
 
 
 def _places_beside(
@@ -495,8 +497,8 @@ def _places_beside(
     passages: Sequence[Passage], limit: int,
 ) -> tuple[tuple[Citation, str], ...]:  # fmt: skip
     """At most `limit` in this order, each with how it reads: nothing that is there already or says the same, nothing without a
-    letter or digit."""
-    n, taken, known = beside.n, [*beside.taken], [*beside.known]
+    letter or digit; the same code stands in several places of a manual."""
+    n, taken, known, shown = beside.n, [*beside.taken], [*beside.known], _between_blanks(beside.shown)
     chosen: list[tuple[Citation, str]] = []
     room = 0 if terms.asked.said_briefly else beside.room
     for at in order:
@@ -509,9 +511,14 @@ def _places_beside(
         spans = [_in_document(passage, span) for span in made.spans]
         if not _LETTER.search(made.shown) or any(_overlaps(span, taken) for span in spans):
             continue
+        if _between_blanks(made.shown) in shown:
+            continue
         cited = replace(citation(n + len(chosen), passage, made.spans[-1]), instead=True)
         around = _list_around(made, passage, room)
-        if around and not _overlaps(_in_document(passage, around.span), taken):
+        if around and not (
+            _overlaps(_in_document(passage, around.span), taken)
+            or any(_between_blanks(code) in shown for code in _code_in(around))
+        ):
             cited = replace(cited, context=_context(around, cited, passage, ()))
             chosen.append((cited, _set_in(as_markdown(around))))
             spans.append(_in_document(passage, around.span))
@@ -522,7 +529,18 @@ def _places_beside(
             chosen.append((cited, _as_item(made)))
         taken += spans
         known.append(candidate)
+        shown += _between_blanks(chosen[-1][1])
     return tuple(chosen)
+
+
+def _between_blanks(text: str) -> str:
+    """To be looked for word for word."""
+    return f" {without_white(text)} "
+
+
+def _code_in(around: ShownPart) -> Iterator[str]:
+    said = (around.content[slice(*block.body)] for block in around.blocks if block.kind == "code")
+    return filter(str.strip, said)
 
 
 def _in_document(passage: Passage, span: Span) -> tuple[UUID, int, int]:
