@@ -16,7 +16,6 @@ from cairn.errors import (
 from cairn.ingest.loaders import LOADERS, load, sniff
 from cairn.ingest.loaders.code import SUFFIXES
 from cairn.ingest.loaders.markdown import strip_images
-from cairn.ingest.loaders.recognize import LONGEST_LINES
 from cairn.ingest.loaders.text import decode
 from cairn.ingest.parse import parse
 from cairn.settings import IngestSettings
@@ -69,8 +68,8 @@ def read(content: bytes | str, name: str, media_type: str | None = None) -> Load
         ("deploy/site.YAML", b"# Where it runs\nsite:\n  port: 80\n", None, "configuration"),
         ("prod.env", b"PORT=80\n", None, "configuration"),
         ("old.conf", b"<!doctype html><p>moved</p>", None, "html"),
-        ("openapi.yml", b"a: " + b"x" * (LONGEST_LINES - 4) + b"\n", None, "configuration"),
-        ("small.json", b"[" + b"1," * (LONGEST_LINES // 2) + b"1]", None, "text"),
+        ("openapi.yml", b"a: " + b"x" * 397, None, "configuration"),
+        ("small.json", b'["' + b"x" * 397 + b'"]', None, "text"),
         ("noname", b"Received: by x\r\nFrom: a\r\nDate: today\r\n\r\nText", None, "mail"),
         ("noname", b"From: a\nDate: today\n\nA letter.", None, "text"),
         ("a.eml", b"Subject: x\n\nText", None, "mail"),
