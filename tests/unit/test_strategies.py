@@ -20,6 +20,7 @@ from cairn.domain.document import Holdings, Landmark, ListedDocument
 from cairn.domain.passage import Passage
 from cairn.domain.plan import ListRequest
 from cairn.runs.gather import merge
+from cairn.strategies.aggregate import asks_more
 from cairn.strategies.converse import difficulty, simplest
 from cairn.strategies.document_names import find_named_documents, topic
 from cairn.strategies.list_wording import LISTED, Found, catalogue, documents_text
@@ -209,6 +210,29 @@ def test_documents_that_mention_something_are_counted_among_all() -> None:
         == "1 document sur 3 mentionne « congé »:\n- a.md"
     )
     assert documents_text("en", met(mentioned=(("leave",), ("pay",))), {}) == "0 of 3 documents mention “leave”, “pay”."
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind_known", "more"),
+    [
+        ({"kind": "articles"}, False, False),
+        ({"kind": "articles", "sources": ("Lumex AB",)}, False, True),
+        ({"kind": "articles", "authors": ("Lumex AB",)}, False, True),
+        ({"kind": "articles", "sources": ("Lumex AB",)}, True, False),
+        ({"kind": "reports", "mentioned": (("Lumex",),)}, False, False),
+        ({"sources": ("Lumex AB",)}, False, False),
+    ],
+)
+def test_articles_of_somebody_are_documents_where_one_says_so(
+    asked: dict[str, Any], kind_known: bool, more: bool
+) -> None:
+    """Where nobody says whose documents are, it is looked for what they mention."""
+    request = ListRequest(**asked)
+    names = (*request.authors, *request.sources)
+    looked_for = replace(request, authors=(), sources=(), mentioned=(*request.mentioned, *((one,) for one in names)))
+    assert asks_more(Found(looked_for, (listed("a.md"),), 3, kind_known=kind_known), request) is more
+    stated = Found(request, (listed("a.md"),), 3, kind_known=kind_known)
+    assert not asks_more(stated, request), "a document that says who wrote it is listed"
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "about"), ("fr", "propos"), ("es", "sobre"), ("de", "Thema")])

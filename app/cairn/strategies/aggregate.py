@@ -65,7 +65,7 @@ async def aggregate(run: Run) -> Outcome:
     if not holdings.documents:
         return await answer_empty(run)
     found = await _find(run, request, filters, holdings.documents)
-    if found is None or (not found.listed and _asks_more(found)):
+    if found is None or asks_more(found, request):
         return await fast(run)  # no list: what was read as one is a question of something else
     if request == ListRequest(request.form, shown=request.shown):
         told = await _cited(
@@ -115,12 +115,19 @@ async def _with_unstated(run: Run, found: Found, told: _Told, filters: Mapping[s
     return replace(told, text=text, insufficiencies=said, coverage=coverage)
 
 
-def _asks_more(found: Found) -> bool:
-    """Whether nothing found means that it was no list at all: "what article was published in 1937?", or a description instead of
-    a name. An empty list is an answer to "which documents mention Bremen?" alone."""
+def asks_more(found: Found, asked: ListRequest) -> bool:
+    """Whether what was asked is no list of documents at all.
+
+    Nothing found is an answer to "which documents mention Bremen?" alone: "what article was published in 1937?" and a description
+    instead of a name ask for something else. So does a word for a kind of document with the name of somebody, where no document
+    says that it is of that kind or by them: the articles from Lumex AB are goods of a stock list."""
     request = found.request
-    kind = request.kind and not found.kind_known
-    return bool(kind or request.within or any(says_much(term) for group in request.mentioned for term in group))
+    kind = bool(request.kind) and not found.kind_known
+    whose_unsaid = (asked.authors, asked.sources) != (request.authors, request.sources)
+    if kind and whose_unsaid:
+        return True
+    described = any(says_much(term) for group in request.mentioned for term in group)
+    return not found.listed and bool(kind or request.within or described)
 
 
 async def _find(run: Run, request: ListRequest, filters: Mapping[str, Any], total: int) -> Found | None:
