@@ -474,6 +474,21 @@ def test_a_digit_is_how_many_and_capitals_are_a_name(
     assert (found.operation, conditions(found), found.stated, found.place) == (operation, held, stated, place)
 
 
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("Who are the first-aiders?", False),
+        ("Who are the last-minute guests?", False),
+        ("Who is the second-last guest?", False),
+        ("Who was the first?", True),
+        ("Who came first - or last?", True),
+        ("Who are the best-paid players?", True),
+    ],
+)
+def test_first_in_a_word_with_a_hyphen_is_no_order(question: str, asks: bool) -> None:
+    assert (read_question(question) is not None) is asks
+
+
 def test_who_is_called_by_a_name_that_is_not_one_of_things() -> None:
     for header, asked in (("Name", 0), ("Full name", 0), ("Customer name", 0)):
         found = meant("Who has the highest price?", STOCK.replace("Product", header))

@@ -274,7 +274,7 @@ class ComputedQuestion:
     that says nothing names none, one of another language may: "sur"; so may one with a capital ("AT", "in May"), whose places are
     `capitals`; `acronyms`: places of words that are all in capitals, which say something though "us" does not.
     `signed`: a number has a sign that its words are without ("below -50", "> 3", "4+"). `computes`: something asks for more than
-    one cell."""
+    one cell. `bound`: places of words that are a part of one with a hyphen: "first-aider"."""
 
     tokens: tuple[str, ...]
     names: tuple[str, ...]
@@ -283,6 +283,7 @@ class ComputedQuestion:
     acronyms: frozenset[int] = frozenset()
     signed: bool = False
     computes: bool = True
+    bound: frozenset[int] = frozenset()
 
     @property
     def stop_words(self) -> frozenset[str]:
@@ -298,7 +299,8 @@ def read_question(text: str) -> ComputedQuestion | None:
     tokens = tuple(tokens_of(text.replace("%", " percent ")))
     if not 1 < len(tokens) <= MOST_TOKENS:
         return None
-    said = {name for _, _, names in _said(tokens) for name in names}
+    bound = _places_of(_BOUND, text, tokens)
+    said = {name for _, _, names in _said(tokens, bound) for name in names}
     others = {words for words in _OTHERS for _ in _places(tokens, words, loosely=False)}
     compared = not (THAN | OR).isdisjoint(tokens) and not (HIGHER | LOWER).isdisjoint(tokens)
     ranged = numbers_between(tokens) is not None or any(map(_begins_with_computation, tokens))
@@ -320,7 +322,7 @@ def read_question(text: str) -> ComputedQuestion | None:
     language = by_words(text) or likely_language(text)
     return ComputedQuestion(
         tokens, tuple(sorted(names)), language, _capitals(text, tokens), _acronyms(text, tokens), bool(_SIGNED.search(text)),
-        computes,
+        computes, bound,
     )  # fmt: skip
 
 
@@ -350,6 +352,7 @@ def _places_of(pattern: re.Pattern[str], text: str, tokens: Sequence[str]) -> fr
 
 _CAPITALS: Final = re.compile(r"(?<!\w)[A-Z]{2,}(?!\w)")
 _TITLED: Final = re.compile(r"(?<!\w)(?:[A-HJ-Z]|[A-Z][a-z]+)(?!\w)")
+_BOUND: Final = re.compile(r"(?<![\w-])[^\W\d_]++(?=-[^\W\d_])|(?<=[^\W\d_]-)[^\W\d_]++(?![\w-])")
 _CAPITAL: Final = "0"
 """Behind a word in capitals, to find its place among those that are folded."""
 
@@ -432,12 +435,16 @@ def says_beyond(tokens: Sequence[str], spans: Sequence[WordSpan]) -> bool:
     )
 
 
-def _said(tokens: Sequence[str]) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Phrases of computations with their places, also those inside of each other."""
+def _said(tokens: Sequence[str], bound: frozenset[int] = frozenset()) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Phrases of computations with their places, also those inside of each other. Who is a "first-aider" is not the first of
+    anything, and what is "last-minute" not the last; the "best-paid" is the best."""
     longest = max(map(len, _SAYING))
     for start in range(len(tokens)):
         for end in range(start + 1, min(start + longest, len(tokens)) + 1):
-            if names := _SAYING.get(tuple(tokens[start:end])):
+            names = _SAYING.get(tuple(tokens[start:end]), ())
+            if end == start + 1 and start in bound:
+                names = tuple(name for name in names if name not in ("latest", "earliest"))
+            if names:
                 yield start, end, names
 
 
@@ -465,7 +472,7 @@ def split_compounds(question: ComputedQuestion, table: TableSketch, named: Seque
     heads = {word for header in table.header for word in header_words(header)}
     cells = {word for one in named for word in one.name.split(" ")}
     tokens: list[str] = []
-    capitals, acronyms = set(), set()
+    capitals, acronyms, bound = set(), set(), set()
     for at, token in enumerate(question.tokens):
         parts = [token]
         if (
@@ -479,10 +486,18 @@ def split_compounds(question: ComputedQuestion, table: TableSketch, named: Seque
             capitals.add(len(tokens))
         if at in question.acronyms:
             acronyms.add(len(tokens))
+        if at in question.bound:
+            bound.add(len(tokens))
         tokens += parts
     if len(tokens) == len(question.tokens):
         return question
-    return replace(question, tokens=tuple(tokens), capitals=frozenset(capitals), acronyms=frozenset(acronyms))
+    return replace(
+        question,
+        tokens=tuple(tokens),
+        capitals=frozenset(capitals),
+        acronyms=frozenset(acronyms),
+        bound=frozenset(bound),
+    )
 
 
 _COMPOUND: Final = 8  # measured: tests/unit/test_table_question.py
@@ -528,7 +543,7 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
     def at(start: int, end: int) -> WordSpan:
         return found.setdefault((start, end), WordSpan(start, end))
 
-    for start, end, names in _said(question.tokens):
+    for start, end, names in _said(question.tokens, question.bound):
         at(start, end).phrases = names
     for position, header in enumerate(table.header):
         for name in names_of(header):
@@ -599,9 +614,14 @@ def kinds_named(question: ComputedQuestion, table: TableSketch, named: Sequence[
 
 def _is_one(question: ComputedQuestion, start: int, end: int) -> bool:
     """Whether a thing of several is named there, "the cheapest bag", "of a bag", and no adjective of one: "new", of "News"."""
-    before = any(stop == start and not SUPERLATIVES_SAID.isdisjoint(names) for _, stop, names in _said(question.tokens))
+    before = any(
+        stop == start and not SUPERLATIVES_SAID.isdisjoint(names)
+        for _, stop, names in _said(question.tokens, question.bound)
+    )
     beside = question.tokens[end : end + 1]
-    compared = any(at == end and not {*COMPARISONS}.isdisjoint(names) for at, _, names in _said(question.tokens))
+    compared = any(
+        at == end and not {*COMPARISONS}.isdisjoint(names) for at, _, names in _said(question.tokens, question.bound)
+    )
     return (before or question.tokens[start - 1 : start][:1] in [(word,) for word in PER]) and (
         not beside or beside[0] in question.stop_words | BY or compared
     )
