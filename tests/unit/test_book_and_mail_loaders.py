@@ -127,8 +127,8 @@ def test_a_mail_is_its_headers_and_its_text() -> None:
     message.add_alternative("<p>Hello Bob,</p><p>please order <b>12</b> chairs.</p>", subtype="html")
     loaded = read(message.as_bytes(), "a.eml")
     assert loaded.text == (
-        "# Größe of the order\n\nFrom: Ann Poe <ann@example.org>\nTo: bob@example.org\nDate: 2024-05-17 10:00 +0200\n"
-        "Subject: Größe of the order\n\nHello Bob,\n\nplease order 12 chairs.\n\nOn Thu, Bob wrote:\n> How many?"
+        "# Größe of the order\n\n- From: Ann Poe <ann@example.org>\n- To: bob@example.org\n- Date: 2024-05-17 10:00 +0200\n\n"
+        "Hello Bob,\n\nplease order 12 chairs.\n\nOn Thu, Bob wrote:\n\n> How many?"
     )
     assert loaded.title == "Größe of the order"
 
@@ -162,7 +162,7 @@ def test_attachments_are_read_or_named() -> None:
     loaded = read(message.as_bytes(), "a.eml")
     assert "## Attachment: Größe.xlsx\n\n#### Sales\n\n| Region | 2023 | 2024 |" in loaded.text
     assert "## Attachment: a.py\n\n```python\nx = 1\n```" in loaded.text
-    assert "## Forwarded\n\nFrom: Ann" in loaded.text
+    assert "## Forwarded\n\n- From: Ann" in loaded.text
     assert "Attachments that were not read: p.png (a PNG image); a.docx (the file is damaged" in loaded.text
 
 
@@ -177,9 +177,21 @@ def test_headers_that_keep_to_no_standard_are_read() -> None:
 def test_lines_that_a_mail_program_broke_are_joined() -> None:
     message = files.mail()
     message.set_content("One sentence that \nwas broken.\n> quoted \n> words\n-- \nAnn\n", params={"format": "flowed"})
-    assert read(message.as_bytes(), "a.eml").text.endswith(
-        "One sentence that was broken.\n> quoted \n> words\n\\-- \nAnn"
-    )
+    assert read(message.as_bytes(), "a.eml").text.endswith("One sentence that was broken.\n\n> quoted\n> words\n\nAnn")
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        ("Yes.\n\n-- \nAnn Poe\nSales\n", "Yes.\n\nAnn Poe\nSales"),
+        ("Yes.\n> How many?\nTwelve.\n> When?\n> Where?\n", "Yes.\n\n> How many?\n\nTwelve.\n\n> When?\n> Where?"),
+        ("Ann\n\n> On 12 Nov 2024, Bob wrote:\n> Help.\n", "Ann\n\nOn 12 Nov 2024, Bob wrote:\n\n> Help."),
+        ("> Note:\n> two\n", "> Note:\n> two"),
+        ("a\n---\nb\n", "a\n\\---\nb"),
+    ],
+)
+def test_what_is_quoted_and_who_signs_stand_apart(written: str, text: str) -> None:
+    assert read(files.mail(written).as_bytes(), "a.eml").text.partition("+0200\n\n")[2] == text
 
 
 def test_an_encrypted_mail_says_so() -> None:

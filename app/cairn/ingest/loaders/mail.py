@@ -33,6 +33,9 @@ _ENCRYPTED: Final = ("multipart/encrypted", "application/pkcs7-mime", "applicati
 _NO_BASE64: Final = re.compile(r"[^A-Za-z0-9+/]+")
 _HEADING: Final = re.compile(r"^(#{1,6})(?= )", re.MULTILINE)
 _SOFT_BREAK: Final = re.compile(r"(?<!^--) \r?\n(?![>\s]|-- )", re.MULTILINE)
+_WHO_WROTE: Final = re.compile(r"[^\d>]{0,200}\d.{0,400}:")
+"""The line above a quotation, which has a date: "On 12 Nov 2024, Ann Poe wrote:"."""
+_BLANK_LINES: Final = re.compile(r"\n{3,}")
 _TABLE: Final = "| --- |"
 _STOPGAP: Final = 0.5
 """A plain text with fewer words than this share of the HTML's says to view the mail elsewhere."""
@@ -64,9 +67,9 @@ class _Reader:
         self.parts = 0
 
     def mail(self, message: Message, depth: int) -> Iterator[str]:
-        """Subject as a heading, the other headers as lines, the text, the attachments."""
+        """Subject as a heading, the other headers as a list, the text, the attachments."""
         yield render.heading(depth + 1, _header(message, "Subject") or "No subject")
-        yield "\n".join(_header_lines(message))
+        yield from (render.item(0, "-", line) for line in _header_lines(message))
         attachments: list[Message] = []
         yield from self._part(message, depth, attachments)
         unread = []
@@ -122,7 +125,7 @@ class _Reader:
             text = decode(content)
         if part.get_content_type() == "text/html":
             return html.load(text.encode("utf-8", "replace"), self.limits).text if text.strip() else ""
-        return render.paragraph(_unfolded(text) if part.get_param("format") == "flowed" else text)
+        return render.paragraph(_apart(_unfolded(text) if part.get_param("format") == "flowed" else text))
 
     def _attachment(self, part: Message, name: str, depth: int) -> Iterator[str]:
         """Raises CairnError for one that cannot be read."""
@@ -176,6 +179,23 @@ def _unfolded(text: str) -> str:
     return _SOFT_BREAK.sub(" ", text)
 
 
+def _apart(text: str) -> str:
+    """What is quoted of other mails, and the signature, as blocks of their own, so that nobody takes the words of another for the
+    writer's. Who was quoted stands above: some programs write that into the quotation. The mark of a signature goes."""
+    lines: list[str] = []
+    quoted = False
+    for line in map(str.rstrip, text.split("\n")):
+        before, quoted = quoted, line.startswith(">")
+        if quoted and not before:
+            said = line.removeprefix(">").strip()
+            lines += [said, ""] if _WHO_WROTE.fullmatch(said) else ["", line]
+        elif line == "--":
+            lines.append("")
+        else:
+            lines += ["", line] if before and not quoted and line else [line]
+    return _BLANK_LINES.sub("\n\n", "\n".join(lines))
+
+
 # --- headers --------------------------------------------------------------------------------------------------------
 
 
@@ -185,8 +205,6 @@ def _header_lines(message: Message) -> Iterator[str]:
             yield f"{name}: {value}"
     if stated := _header(message, "Date"):
         yield f"Date: {_date(stated)}"
-    if subject := _header(message, "Subject"):
-        yield f"Subject: {subject}"
 
 
 def _header(message: Message, name: str) -> str:
