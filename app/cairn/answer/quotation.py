@@ -256,6 +256,12 @@ _EMPHASIS: Final = (
     ),
     (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
 )
+_ESCAPED: Final = (
+    (re.compile(r"(?<!\\)\\\(([^()\\\n]{1,200})\\\)"), r"(\1)"),
+    (re.compile(r"(?<=\w)\\_(?=\w)"), "_"),
+    (re.compile(r"(?<=\d)\\\.(?!\S)"), "."),
+)
+"""What says the same without a backslash, in Markdown and out of it: "\\(in brackets\\)", "snake\\_case", "2019\\."."""
 _CODE: Final = re.compile(r"(?<!`)(?:`([^`\n]+)`|(``+)(?!`)([^\n]{1,400}?)(?<!`)\2)(?!`)")
 """In backticks, or between more of them what has backticks itself."""
 _LAYOUT: Final = (
@@ -285,18 +291,18 @@ def _with_colon(text: str) -> str:
 def without_markup(text: str) -> str:
     """A quotation as it reads: links, emphasis, bars and hard line breaks undone."""
     text = without_white(_HYPHENATED.sub("", _with_colon(text)))
-    return _outside_of_code(text, (*_LINKS, *_EMPHASIS, *_LAYOUT), bare=True).strip()
+    return _outside_of_code(text, (*_LINKS, *_EMPHASIS, *_ESCAPED, *_LAYOUT), bare=True).strip()
 
 
 def with_code_only(text: str) -> str:
     """A line as it reads, what it has as code still between its backticks: there, nothing is markup. No NUL stands in it but as
     a mark of the caller's, which stays."""
-    return _outside_of_code(text, (*_LINKS, *_EMPHASIS, *_LAYOUT))
+    return _outside_of_code(text, (*_LINKS, *_EMPHASIS, *_ESCAPED, *_LAYOUT))
 
 
 def row_as_read(line: str) -> str:
     """The line of a row of a table, as one, without links, emphasis and tags."""
-    return _outside_of_code(line, (*_LINKS, *_EMPHASIS))
+    return _outside_of_code(line, (*_LINKS, *_EMPHASIS, *_ESCAPED))
 
 
 def _outside_of_code(text: str, changes: Sequence[tuple[re.Pattern[str], str]], *, bare: bool = False) -> str:
