@@ -10,12 +10,12 @@ than sentences near the middle of everything (docs/adr/0046-lists-kinds-outlines
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
 from cairn.answer.cite import citation
+from cairn.answer.quotation import without_markup
 from cairn.domain.answer import Citation, Draft
 from cairn.domain.document import is_code_type, landmark_at
 from cairn.domain.passage import Passage
@@ -76,7 +76,7 @@ def _leads(passages: Sequence[Passage]) -> Iterator[Lead]:
             text = passage.content[unit.start : unit.end]
             if unit.kind == "heading" or (unit.kind in ("row", "code") and not code):
                 continue
-            if len(text.split()) < SHORTEST:
+            if len(text.split()) < SHORTEST and not (unit.kind == "item" and _is_slide(passage)):
                 continue
             at = passage.start + unit.start
             place = landmark_at(passage.landmarks, at) if passage.landmarks else None
@@ -113,7 +113,7 @@ def _sections(leads: Sequence[Lead], limit: int) -> list[tuple[str, Lead]]:
         for lead in leads:
             if lead.headings:
                 path = lead.headings[:depth]
-                if path not in found or (_is_sentence(lead) and not _is_sentence(found[path][1])):
+                if path not in found or _leads_better(lead, found[path][1]):
                     found[path] = (path[-1], lead)
         if len(found) > limit and len(chosen) >= FEWEST:
             break
@@ -121,6 +121,15 @@ def _sections(leads: Sequence[Lead], limit: int) -> list[tuple[str, Lead]]:
         if len(found) > limit:
             break
     return chosen
+
+
+def _is_slide(passage: Passage) -> bool:
+    return "presentation" in passage.media_type
+
+
+def _leads_better(lead: Lead, other: Lead) -> bool:
+    """Whether it leads instead of one before it. What a slide says stands in its points; sentences are the notes below them."""
+    return not _is_slide(lead.passage) and _is_sentence(lead) and not _is_sentence(other)
 
 
 def _is_sentence(lead: Lead) -> bool:
@@ -160,14 +169,10 @@ def _drafted(head: str, rows: Sequence[tuple[str, Lead]], more: int, rest: str, 
 
 
 def _line(heading: str, page: int | None, quote: str, n: int, language: str, *, cut: bool = False) -> str:
-    name = " ".join(heading.split()).strip("#*_` ")
+    name = without_markup(heading).strip("#*_` ")
     where = replies(language).outline["page"].format(n=page) if page else ""
     before = f"**{name}** ({where})" if name and where else f"**{name}**" if name else where
-    said = _MARKUP.sub(lambda match: match[1], " ".join(quote.split()))
-    return f"- {f'{before}: ' if before else ''}{said}{' …' if cut else ''} [{n}]"
-
-
-_MARKUP: Final = re.compile(r"(?:\*\*|__|`)([^*_`\n]{1,200})(?:\*\*|__|`)")
+    return f"- {f'{before}: ' if before else ''}{without_markup(quote)}{' …' if cut else ''} [{n}]"
 
 
 def _cut(lead: Lead) -> tuple[int, int]:
