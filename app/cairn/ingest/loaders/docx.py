@@ -51,13 +51,15 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
 
 
 class _Reader:
-    """Walks the body once. `title` is the first paragraph in the style Title, or the first heading."""
+    """Walks the body once. `title` is the first paragraph in the style Title, with the subtitle right below it, or the first
+    heading."""
 
     def __init__(self, document: Any) -> None:
         self.part = document.part
         self.styles = Styles(document)
         self.numbering = Numbering(document)
         self.title: str | None = None
+        self.just_titled = False
 
     def blocks(self, parent: Any) -> Iterator[str]:
         for node in parent:
@@ -77,6 +79,9 @@ class _Reader:
 
     def _block(self, node: Any, text: str) -> str:
         level = self.styles.heading_level(node)
+        if self.just_titled and self.styles.is_subtitle(node):
+            self.title = f"{self.title}: {render.collapse(text).strip()}"
+        self.just_titled = level is not None and self.title is None
         label, depth = self.numbering.label(node, self.styles)
         if level is not None:
             line = render.collapse(f"{label} {text}" if label not in ("", "-") else text).strip()

@@ -57,6 +57,9 @@ class Styles:
                 return level + 1 if level < 9 else None
         return None
 
+    def is_subtitle(self, paragraph: Any) -> bool:
+        return any(style.name.lower() == "subtitle" for style in self.chain(paragraph))
+
 
 class Numbering:
     """Counters of the numbered lists of one document, read in document order."""
