@@ -31,6 +31,7 @@ _IMAGE = re.compile(
 _TEMPLATE_TITLE = re.compile(
     r"\A\s*(#{1,6}[ \t]+)\{\{-?[ \t]*(?:page\.)?title[ \t]*(?:\|[^{}\n]{0,80})?-?\}\}[ \t#]*(?:\n|\Z)"
 )
+_STARRED = re.compile(r"(?<![\w*])(\*{1,3})([^\s*](?:[^*\n]{0,300}[^\s*])?)\1(?![\w*])")
 _EMPTY_LINK = re.compile(r"(?<!\!)\[[ \t]*\]\([^()\n]*\)")
 
 
@@ -117,6 +118,6 @@ def _title(text: str) -> str | None:
     position = 0
     for start, end in (*_fenced(text), (len(text), len(text))):
         if first := _HEADING.search(text, position, start):
-            return first.group(1).rstrip("# \t") or None
+            return _STARRED.sub(r"\2", first.group(1).rstrip("# \t")) or None
         position = end
     return None
