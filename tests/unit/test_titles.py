@@ -9,7 +9,7 @@ import docx
 import pytest
 
 from cairn.domain.document import Source
-from cairn.ingest.loaders.titles import better_title, says_nothing
+from cairn.ingest.loaders.titles import better_title, says_nothing, with_folder
 from cairn.ingest.parse import parse
 from cairn.settings import IngestSettings
 
@@ -26,6 +26,7 @@ TEXT = "Some words before.\n\n## A part\n\n# Travel rules\n\nEmployees fly econo
         "Adobe InDesign CC 13.0", "pdfTeX", "LaTeX with hyperref", "Google Docs", "Sheet1", "Book1",
         "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
         "d41d8cd98f00b204e9800998ecf8427e", "https://example.org/a", "N/A", "word " * 80,
+        "(anonymous)", "(unspecified)", "anonyme", "Sin especificar",
     ],
 )  # fmt: skip
 def test_titles_that_name_nothing_give_way_to_the_first_heading(title: str) -> None:
@@ -95,3 +96,55 @@ async def test_titles_of_files_are_mended() -> None:
     assert loaded.title == "Rules of the house"
     page = b"<title>Untitled Document</title><h1>On <b>bees</b></h1><p>x</p>"
     assert (await parse(Source("a.html", "a.html", page), IngestSettings())).title == "On bees"
+
+
+@pytest.mark.parametrize(
+    ("title", "path", "called"),
+    [
+        ("Introduction", "pseudonymisation/README.md", "pseudonymisation: Introduction"),
+        ("Présentation", "guides/2_open-data/index.md", "open data: Présentation"),
+        ("1. Overview", "apis-geo/docs/index.md", "apis geo: 1. Overview"),
+        ("Home", "https://example.org/index.html", "example.org: Home"),
+        ("Introduction", "README.md", "Introduction"),
+        ("Introduction", "docs/README.md", "Introduction"),
+        ("Introduction", "/README.md", "Introduction"),
+        ("Introduction", "introduction/index.md", "Introduction"),
+        ("Introduction to bees", "bees/README.md", "Introduction to bees"),
+        (None, "bees/README.md", None),
+    ],
+)
+def test_the_first_page_of_a_folder_is_called_by_it(title: str | None, path: str, called: str | None) -> None:
+    assert with_folder(title, path) == called
+
+
+@pytest.mark.parametrize(
+    ("heading", "title"),
+    [
+        ("**API Adresse**", "API Adresse"),
+        ("The *new* API", "The new API"),
+        ("Bees * wasps * ants", "Bees * wasps * ants"),
+        ("a**b", "a**b"),
+    ],
+)
+async def test_titles_have_no_stars_of_markdown(heading: str, title: str) -> None:
+    assert (await parse(Source("a.md", "a.md", f"# {heading}\n\nText.".encode()), IngestSettings())).title == title
+
+
+@pytest.mark.parametrize(
+    ("paragraphs", "title"),
+    [
+        ((("Hartwell", "Title"), ("Employee\nHandbook", "Subtitle")), "Hartwell: Employee Handbook"),
+        ((("Hartwell", "Title"), ("Text.", "Normal"), ("Handbook", "Subtitle")), "Hartwell"),
+        ((("Handbook", "Subtitle"), ("Hartwell", "Title")), "Hartwell"),
+    ],
+)
+async def test_the_subtitle_right_below_a_title_belongs_to_it(
+    paragraphs: tuple[tuple[str, str], ...], title: str
+) -> None:
+    document = docx.Document()
+    document.core_properties.title = ""
+    for text, style in paragraphs:
+        document.add_paragraph(text, style)
+    stream = BytesIO()
+    document.save(stream)
+    assert (await parse(Source("a.docx", "a.docx", stream.getvalue()), IngestSettings())).title == title

@@ -14,7 +14,7 @@ from cairn.errors import InputError, ParserLimitError, TooLargeError
 from cairn.ingest.child import DocumentLimits
 from cairn.ingest.confine import CLOCK_PER_PROCESSOR_SECOND, ConfinedProcess, OnRead, malformed
 from cairn.ingest.loaders import FileKind, load, load_text, require_parser, sniff, stated_metadata
-from cairn.ingest.loaders.titles import better_title
+from cairn.ingest.loaders.titles import better_title, with_folder
 from cairn.language.text import normalise
 from cairn.settings import IngestSettings
 
@@ -63,7 +63,7 @@ async def parse(source: Source, limits: IngestSettings, on_share: OnRead | None 
     headed = document.text if document.markup == "markdown" else ""
     # what a program states is often the name of the file; in Markdown a person wrote it
     name = "" if document.media_type == "text/markdown" else source.name
-    return replace(document, title=better_title(document.title, headed, name))
+    return replace(document, title=with_folder(better_title(document.title, headed, name), source.external_id))
 
 
 async def _load(source: Source, limits: IngestSettings, on_share: OnRead | None) -> LoadedDocument:

@@ -401,6 +401,8 @@ class Documents(_Section):
     """What files of a format are called ("deck", "workbook"), by a part of their media type."""
     placeholders: Phrases = ()
     """Titles that programs and templates put where none was written (cairn/ingest/loaders/titles.py)."""
+    openings: Phrases = ()
+    """Titles of the first page of a folder, which say nothing without its name (cairn/ingest/loaders/titles.py)."""
     sections: Phrases = ()
     """Headings that any document may have, and that say nothing of what it is about."""
 

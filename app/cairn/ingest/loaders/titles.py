@@ -75,6 +75,39 @@ def _with_name(title: str, name: str) -> str:
     return title if says_nothing(words) or fold_line(words) == fold_line(title) else f"{words}: {title}"
 
 
+def with_folder(title: str | None, path: str) -> str | None:
+    """The title behind the name of the document's folder, in words, where any folder has a page that is called so: of nine
+    documents called "Introduction" nobody knows which is about what. `path`: as the document came, perhaps without a folder."""
+    if title is None or _NUMBER.sub("", fold_line(title)) not in _openings():
+        return title
+    for folder in PurePosixPath(path.replace("\\", "/")).parents:
+        name = " ".join(_NUMBER.sub("", folder.name.replace("-", " ").replace("_", " ")).split())
+        if name and not name.endswith(":") and fold_line(name) not in _FOLDERS:
+            return title if fold_line(name) in _openings() else f"{name}: {title}"
+    return title
+
+
+_NUMBER: Final = re.compile(r"\A\d[\d.]*+[.)]?\s++")
+_FOLDERS: Final = frozenset(
+    {
+        "docs",
+        "doc",
+        "documentation",
+        "content",
+        "contents",
+        "pages",
+        "src",
+        "source",
+        "site",
+        "website",
+        "www",
+        "public",
+        "..",
+    }
+)
+"""That hold all documents of a project, and are named after none."""
+
+
 def says_nothing(title: str) -> bool:
     """Whether it is a number, an address, the name of a file or program, or what stands where a title is to be written."""
     title = title.strip().strip(_BRACKETS).strip()
@@ -94,6 +127,11 @@ def _placeholders() -> frozenset[str]:
 @cache
 def _sections() -> frozenset[str]:
     return frozenset(fold_line(phrase) for phrase in every(lambda one: one.documents.sections))
+
+
+@cache
+def _openings() -> frozenset[str]:
+    return frozenset(fold_line(phrase) for phrase in every(lambda one: one.documents.openings))
 
 
 def _names_of(name: str) -> tuple[str, str]:
