@@ -171,6 +171,8 @@ def _bounded(text: str, start: int, end: int, longest: int) -> Iterator[Span]:
 _END = re.compile(r"([.!?…]+|[。！？]+)((?:[\"'”’“»)\]*_]|\[\d{1,3}\]|[ \u00a0\u202f]»)*)")
 _NEXT = re.compile(r"[\"'“‘«„»(\[¿¡*_–—\-\u00a0\u202f ]{0,4}(\w+)")
 _BEFORE = re.compile(r"([^\s(\[«„“\"'/]{1,20})\Z")
+_LETTERED = re.compile(r"[A-Z]\.[ \u00a0\u202f]?(\d+)")
+"""A number with a letter before it, as articles of French law have: "art. L. 300-2"."""
 _LOOK: Final = 40
 
 
@@ -200,9 +202,9 @@ def _ends(text: str, block: Unit, mark: re.Match[str]) -> bool:
         return True
     if mark.start() == block.start or text[mark.start() - 1].isspace():
         return False  # the leaders of a table of contents: ". . . . 12"
-    return bool(mark[2]) or not _is_abbreviation(
-        text[max(block.start, mark.start() - _LOOK) : mark.start()], follows[1] if follows else ""
-    )
+    lettered = _LETTERED.match(after)
+    following = lettered[1] if lettered else follows[1] if follows else ""
+    return bool(mark[2]) or not _is_abbreviation(text[max(block.start, mark.start() - _LOOK) : mark.start()], following)
 
 
 def _numbers_step(number: int, before: str) -> bool:
