@@ -14,6 +14,7 @@ from cairn.errors import EncryptedDocumentError, ParseError, ParserLimitError
 from cairn.ingest.loaders.base import LoadedText, LoadLimits, counted
 from cairn.ingest.loaders.pdf_headings import PlacedHeading, find_headings
 from cairn.ingest.loaders.pdf_layout import PlacedTable, read_characters, read_rulings, read_words
+from cairn.ingest.loaders.pdf_margins import MarginLine, margin_lines, without_running_lines
 from cairn.ingest.loaders.pdf_rtl import join_marks, restore_order
 from cairn.ingest.loaders.pdf_scans import read_scans
 from cairn.ingest.loaders.pdf_tables import find_tables, with_header_of
@@ -42,9 +43,10 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
         raise ParserLimitError(
             f"the PDF has {len(document)} pages, more than ingest.maxPages ({limits.max_pages}); split it"
         )
-    texts = list(_page_texts(document, limits))
+    margins: list[list[MarginLine]] = []
+    texts = list(_page_texts(document, limits, margins))
     notes = read_scans(document, texts, limits.parse_seconds)
-    text, pages = _join(_mend_hyphens(texts))
+    text, pages = _join(_mend_hyphens(without_running_lines(texts, margins)))
     return LoadedText(text, title=_title(document), pages=pages, notes=notes)
 
 
@@ -62,17 +64,20 @@ def open_pdf(content: bytes) -> Any:
         ) from None
 
 
-def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
+def _page_texts(document: Any, limits: LoadLimits, margins: list[list[MarginLine]]) -> Iterator[str]:
+    """`margins` gets the outermost lines of each page."""
     total = 0
     open_table: PlacedTable | None = None
     for index in counted(range(len(document))):
         try:
             page = document[index]
         except pdfium.PdfiumError:
+            margins.append([])
             yield ""  # one damaged page does not cost the others
             continue
         layer = page.get_textpage()
-        text, open_table = _page_text(page, layer, open_table)
+        text, open_table, outermost = _page_text(page, layer, open_table)
+        margins.append(outermost)
         layer.close()
         page.close()
         total += len(text)
@@ -83,16 +88,19 @@ def _page_texts(document: Any, limits: LoadLimits) -> Iterator[str]:
         yield normalise(text).strip()
 
 
-def _page_text(page: Any, layer: Any, before: PlacedTable | None) -> tuple[str, PlacedTable | None]:
-    """The text of a page with its tables, and the one with which it ends; `before`: that of the page before."""
+def _page_text(page: Any, layer: Any, before: PlacedTable | None) -> tuple[str, PlacedTable | None, list[MarginLine]]:
+    """The text of a page with its tables, the one with which it ends, and its outermost lines; `before`: the table with which the
+    page before ends."""
     text = restore_order(layer, read_characters(layer))
     words = read_words(page, layer, text)
     tables = find_tables(words, read_rulings(page), before)
     if before and tables and _is_margin(text[: tables[0].start]):
         tables[0] = with_header_of(before, tables[0])
     last = tables[-1] if tables and _is_margin(text[tables[-1].end :]) else None
-    text = join_marks(_written(text, tables, find_headings(layer, text, words, tables)))
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"), last
+    headings = find_headings(layer, text, words, tables)
+    margins = margin_lines(text, words, tables, headings)
+    text = join_marks(_written(text, tables, headings))
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"), last, margins
 
 
 def _is_margin(text: str) -> bool:

@@ -69,7 +69,7 @@ def find_headings(
     layer: Any, text: str, words: Sequence[PlacedWord], tables: Sequence[PlacedTable]
 ) -> list[PlacedHeading]:
     """The headings between the tables, in the order of the text."""
-    lines = [_line(layer, group) for group in _lines(text, words, tables)]
+    lines = [_line(layer, group) for group in lines_of(text, words, tables)]
     if len(lines) <= _FEWEST_BODY:
         return []
     body = _most(lines, lambda line: round(line.height * 2) / 2)
@@ -82,7 +82,7 @@ def find_headings(
     return found if headed <= _HEADED_SHARE * len(lines) else []
 
 
-def _lines(text: str, words: Sequence[PlacedWord], tables: Sequence[PlacedTable]) -> Iterator[tuple[PlacedWord, ...]]:
+def lines_of(text: str, words: Sequence[PlacedWord], tables: Sequence[PlacedTable]) -> Iterator[tuple[PlacedWord, ...]]:
     """Words between line breaks, without those of tables."""
     taken = {at for table in tables for start, end in table.taken for at in range(start, end)}
     line: list[PlacedWord] = []
