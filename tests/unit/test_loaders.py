@@ -15,12 +15,10 @@ from cairn.errors import (
 )
 from cairn.ingest.loaders import LOADERS, load, sniff
 from cairn.ingest.loaders.code import SUFFIXES
-from cairn.ingest.loaders.list_numbers import counted_items
 from cairn.ingest.loaders.markdown import strip_images
 from cairn.ingest.loaders.text import decode
 from cairn.ingest.parse import parse
 from cairn.settings import IngestSettings
-from tests.growth import repeated, takes_linear_time
 
 LIMITS = IngestSettings()
 PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
@@ -291,28 +289,3 @@ async def test_text_that_the_caller_wrote_out_is_taken_as_it_is(text: str) -> No
     """A text about file formats is no file of that format, and spans count in what was sent."""
     source = Source("about.html", "about.html", text.encode(), is_text=True)
     assert (await parse(source, IngestSettings())).text == text
-
-
-@pytest.mark.parametrize(
-    ("written", "counted"),
-    [
-        ("1. a\n1. b\n\n   more\n1. c", "1. a\n2. b\n\n   more\n3. c"),
-        ("1. a\n   1. in\n   1. in\n1. b\n\nText\n\n1. new", "1. a\n   1. in\n   2. in\n2. b\n\nText\n\n1. new"),
-        ("1. a\n 1. b\n1. c", "1. a\n 2. b\n3. c"),
-        ("1) a\n1) b\n# H\n1) c", "1) a\n2) b\n# H\n1) c"),
-        ("1. a\n2. b\n\n1. c", "1. a\n2. b\n\n1. c"),
-        ("1. a\nlazy\n1. b\n- x\n1. c", "1. a\nlazy\n2. b\n- x\n1. c"),
-        ("```\n1. a\n1. b\n```", "```\n1. a\n1. b\n```"),
-        ("1. a\n" * 10, "".join(f"{n}. a\n" for n in range(1, 11)).strip()),
-        ("1. a\n\n   b\n" * 9, "".join(f"{n}. a\n\n   b\n" for n in range(1, 10)).strip()),
-        ("1. a\n\n   b\n" * 10, ("1. a\n\n   b\n" * 10).strip()),
-    ],
-)
-def test_lists_that_are_numbered_one_throughout_are_counted(written: str, counted: str) -> None:
-    """Unless a wider number would leave outside what is set in below it."""
-    assert read(written, "a.md").text.strip() == counted
-
-
-@pytest.mark.parametrize("piece", ["1. a\n", "1. ", "   1. a\n", "```\n1. a\n", " ", "1. a\n\n   1. b\n"])
-def test_lists_are_counted_in_linear_time(piece: str) -> None:
-    assert takes_linear_time(lambda text: counted_items(text, ()), repeated(piece), 10_000)

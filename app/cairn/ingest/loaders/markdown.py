@@ -1,5 +1,4 @@
-"""Markdown: front matter and images go, entities become their characters, lists that are numbered 1, 1, 1 are counted, long
-tables repeat their header, the rest stays."""
+"""Markdown: front matter and images go, entities become their characters, long tables repeat their header, the rest stays."""
 
 from __future__ import annotations
 
@@ -11,7 +10,6 @@ from typing import Any
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.front_matter import LONGEST, read_front_matter
 from cairn.ingest.loaders.inline_html import ELEMENTS
-from cairn.ingest.loaders.list_numbers import counted_items
 from cairn.ingest.loaders.site_markup import plain_markup
 from cairn.ingest.loaders.text import decode
 from cairn.language.stretches import stretches
@@ -45,7 +43,6 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     text = strip_images(plain_markup(text[front.end :]))
     title = " ".join((front.title or "").split()).lstrip("# ")
     text = _TEMPLATE_TITLE.sub(lambda match: f"{match[1]}{title}\n" if title else "", text)
-    text = counted_items(text, _fenced(text))
     return LoadedText(repeat_headers(text), title=front.title or _title(text))
 
 
