@@ -1549,3 +1549,83 @@ def test_the_end_of_a_long_word_may_name_a_column(question: str, text: str, sure
 def test_the_sign_of_a_unit_ends_a_header_that_is_one_word(header: str, sign: str) -> None:
     assert unit_at_end(header) == sign
     assert (bracketed(header) == (sign,)) == bool(sign)
+
+
+MONTHS = """
+| Month | Region | {measure} |
+| --- | --- | --- |
+| January | North | 100 |
+| January | South | 50 |
+| February | North | 70 |
+| February | South | 20 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "measure", "operation", "asked"),
+    [
+        ("Which month had the highest revenue?", "Revenue", "highest", 0),
+        ("Which month had the lowest revenue?", "Revenue (EUR)", "lowest", 0),
+        ("Which region had the lowest revenue?", "Revenue", "lowest", 1),
+        ("Which month had the highest kWh?", "kWh", "highest", 0),
+        ("Top 2 months by revenue", "Revenue", "top", 0),
+        ("What was the revenue in January?", "Revenue", "sum", None),
+        ("Which region had the highest cost?", "Cost", "highest", 1),
+    ],
+)
+def test_rows_of_one_thing_are_summed(question: str, measure: str, operation: str, asked: int | None) -> None:
+    """Where there are several: else it is one row, as it is without."""
+    found = meant(question, MONTHS.format(measure=measure))
+    assert found is not None
+    assert found.instead is not None
+    assert not found.grouped
+    assert (found.instead.operation, found.instead.measure, found.instead.asked) == (operation, 2, asked)
+    assert found.instead.grouped == (operation != "sum")
+
+
+@pytest.mark.parametrize(
+    ("question", "measure"),
+    [
+        ("Which region had the highest salary?", "Salary"),
+        ("Which region had the highest unit cost?", "Unit cost"),
+        ("Which region had the highest score?", "Score"),
+        ("Which region had the highest sale?", "Sales"),
+        ("Which region had the highest population?", "Population"),
+        ("Which region had the highest revenue share?", "Revenue share (%)"),
+        ("Which region had the lowest revenue in January?", "Revenue"),  # one without any is not there
+        ("Which region had the highest average revenue?", "Average revenue"),
+    ],
+)
+def test_what_each_has_for_itself_is_not_summed(question: str, measure: str) -> None:
+    found = meant(question, MONTHS.format(measure=measure))
+    assert found is None or found.instead is None
+
+
+def test_one_number_of_several_years_is_no_sum() -> None:
+    assert meant("What was the revenue in North?") is None
+    found = meant("What was the revenue in 2021?")
+    assert found is not None
+    assert found.instead is not None
+    assert found.instead.operation == "sum"
+
+
+def test_the_fewest_may_be_of_a_group_too() -> None:
+    """As the most: where the lowest number of all is of that group, too."""
+    found = meant("Which region had the least revenue?", MONTHS.format(measure="Revenue"))
+    assert found is not None
+    assert (found.operation, found.grouped) == ("lowest", True)
+    assert found.also is not None
+    assert (found.also.operation, found.also.grouped) == ("lowest", False)
+
+
+def test_what_says_less_is_no_other_computation() -> None:
+    rules = meant("Which month had the highest revenue?", MONTHS.format(measure="Revenue"))
+    assert rules is not None
+    assert rules.instead is not None
+    assert Computation("highest", 2).says_less(rules.instead)
+    assert not Computation("lowest", 2).says_less(rules.instead)
+    assert not Computation("highest", 2, asked=1).says_less(rules.instead)
+    assert not Computation("highest", 2).says_less(Computation("highest", 2))
+    assert rules.is_of_several(4, 2)
+    assert not rules.is_of_several(2, 2)
+    assert Computation("value", 2).is_of_several(2, 2)

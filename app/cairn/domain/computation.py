@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final, Literal
 
@@ -53,7 +53,8 @@ class Computation:
     `grouped`: not rows, but those that have the same value of what is asked for are compared,
     by how many they are or by the sum of the measure, `averaged`: by its average. `each`: all of them are the answer, and
     not the best one; of a count without it, how many they are. `also`: what the same words may ask for as well; there is an
-    answer only if both come to the same name. `support`: how many words of the question the table's title, headings and document
+    answer only if both come to the same name; `instead`: what is meant where several rows have the same value of what is asked
+    for, or meet the conditions of one number. `support`: how many words of the question the table's title, headings and document
     have."""
 
     operation: Operation
@@ -86,6 +87,7 @@ class Computation:
     averaged: bool = False
     each: bool = False
     also: Computation | None = None
+    instead: Computation | None = None
     support: int = 0
 
     @property
@@ -114,6 +116,19 @@ class Computation:
         if self.operation in ("rank", "top"):
             return "lowest" if self.turned else "highest"
         return None
+
+    def is_of_several(self, rows: int, asked: int) -> bool:
+        """Whether of `rows` that meet its conditions more than one is of one thing; `asked`: how many things they are."""
+        return rows > 1 if self.operation == "value" else asked < rows
+
+    def says_less(self, other: Computation) -> bool:
+        """Whether it is the same computation without what is asked for, by which the other one takes rows together: the highest
+        revenue, and not of which month."""
+        same = replace(
+            self, grouped=True, asked=other.asked, naming=other.naming, counted_in=other.counted_in,
+            instead=None, support=other.support,
+        )  # fmt: skip
+        return other.grouped and self.asked is None and not self.grouped and same == other
 
     @property
     def target(self) -> CellCondition | None:

@@ -11,14 +11,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cairn.domain.computation import CellCondition, Computation, Operation
+from cairn.domain.table import TableSketch
 from cairn.language.title_scale import MEASURES
 from cairn.query.table_asked import find_asked, find_asked_position
 from cairn.query.table_conditions import read_conditions
 from cairn.query.table_measure import adds_up, choose_measure, find_counted_in
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_words import (
+    BESIDE,
     BOUND,
     COUNTED,
+    FLOWS,
     GOOD,
     HOW_MANY,
     HUMANS,
@@ -26,9 +29,13 @@ from cairn.query.table_words import (
     MOSTS,
     PEOPLE,
     PRICES,
+    QUALIFIERS,
     QUANTITIES,
     RATIOS,
+    SCALES,
     STRETCHES,
+    TOTALS,
+    UNITS,
     WORTH,
     WordSpan,
     columns_of_people,
@@ -37,6 +44,7 @@ from cairn.query.table_words import (
     is_money,
     is_year_column,
     may_name,
+    says_latest,
 )
 
 
@@ -83,8 +91,11 @@ def each_group(reading: TableReading, operation: Operation, conditions: Sequence
 
 
 def _may_group(reading: TableReading, position: int) -> bool:
+    return _groups_by(reading.table, position)
+
+
+def _groups_by(table: TableSketch, position: int) -> bool:
     """Whether rows may have the same cell of a column: one of words, or of years."""
-    table = reading.table
     years = is_year_column(table.header[position]) or table.yearly[position : position + 1] == (True,)
     return not table.dated[position] and (not table.numeric[position] or years)
 
@@ -164,14 +175,55 @@ def _highest_sum(
     reading: TableReading, made: Computation, free: Sequence[WordSpan], besides: set[int | None]
 ) -> Computation | None:
     measure = choose_measure(reading, made.operation, free, besides, limited=bool(made.conditions))
-    if measure is None or made.operation != "highest":
+    if measure is None or made.operation not in ("highest", "lowest"):
         return None
     if not is_added(reading, measure) and not (reading.summed and _may_be_added(reading, measure)):
         return None
     counted = find_counted_in(reading, measure, made.conditions)
     common = {"conditions": made.conditions, "asked": made.asked, "within": made.within, "counted_in": counted}
-    row = Computation("highest", measure, one_row=True, **common)  # type: ignore[arg-type]
-    return Computation("highest", measure, grouped=True, also=None if reading.summed else row, **common)  # type: ignore[arg-type]
+    row = Computation(made.operation, measure, one_row=True, **common)  # type: ignore[arg-type]
+    return Computation(made.operation, measure, grouped=True, also=None if reading.summed else row, **common)  # type: ignore[arg-type]
+
+
+def summed_instead(table: TableSketch, made: Computation, said: Sequence[str]) -> Computation | None:
+    """What is meant where several rows are of what is asked for, "which month had the highest revenue", of two rows a month: the
+    sum of each, of what comes in or goes out and is called so; and of one number that several rows have their sum. `said`: the
+    words of the question. A group without any row that meets the conditions is not there, and may be the lowest."""
+    limited = made.comparison is not None or made.minus is not None or made.other is not None or made.one_row
+    if made.measure is None or limited or made.grouped or not is_flow(table, made.measure, said):
+        return None
+    if made.operation == "value":
+        held = {*(one.position for one in made.conditions), *(one.position for one in made.within)}
+        once = all(len(one.keys) == 1 for one in made.conditions)
+        return replace(made, operation="sum", totals=False) if once and _times_of(table) <= held else None
+    if made.operation not in ("highest", "lowest", "top") or made.asked is None or not _groups_by(table, made.asked):
+        return None
+    lowest = made.operation == "lowest" or made.turned
+    return None if lowest and (made.conditions or made.within) else replace(made, grouped=True, naming=None)
+
+
+def _times_of(table: TableSketch) -> set[int]:
+    """Columns that say of which time a row is."""
+    return {
+        at for at, header in enumerate(table.header)
+        if (table.dated[at] and not says_latest(header)) or is_year_column(header) or table.yearly[at : at + 1] == (True,)
+    }  # fmt: skip
+
+
+def is_flow(table: TableSketch, at: int, said: Sequence[str]) -> bool:
+    """Whether a column holds what comes in or goes out, and says nothing besides: revenue, costs, no unit cost; and is called so:
+    "the highest sale" is one."""
+    words = header_words(table.header[at])
+    called = {word for word in words if len(word) > 1 and not word.isdigit()} - FLOWS
+    counted = UNITS | SCALES.keys() | TOTALS | BESIDE | QUALIFIERS
+    return (
+        table.numeric[at]
+        and called <= counted - RATIOS
+        and not FLOWS.isdisjoint(words)
+        and not FLOWS.isdisjoint(said)
+        and not compares(table.header[at])
+        and "%" not in f"{table.header[at]}{table.units[at] or ''}"
+    )
 
 
 def _asks_most(reading: TableReading, span: WordSpan) -> bool:

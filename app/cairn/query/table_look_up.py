@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from cairn.domain.computation import CellCondition, Computation
 from cairn.language.cells import year_of
 from cairn.query.table_columns import find_label
 from cairn.query.table_conditions import read_conditions
 from cairn.query.table_explained import explains
+from cairn.query.table_groups import summed_instead
 from cairn.query.table_measure import choose_measure, find_counted_in
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_words import COMPARISONS, COMPUTED, HIGHER, LOWER, SUPERLATIVES_SAID, THAN, WordSpan
@@ -52,13 +54,15 @@ def _of_conditions(reading: TableReading) -> Computation | None:
     free = [one for one in reading.spans if one.headers and not one.cells and not one.headers & held]
     if not conditions or not free or any(len(one.keys) > 1 for one in conditions):
         return None
-    if len(conditions) == 1 and _are_several(reading, conditions[0]):
-        raise Unsure
     measure = choose_measure(reading, "value", free, {*held}, limited=True)
     if measure is None:
         raise Unsure
     counted = find_counted_in(reading, measure, conditions)
-    return Computation("value", measure, conditions=tuple(conditions), totals=True, counted_in=counted)
+    made = Computation("value", measure, conditions=tuple(conditions), totals=True, counted_in=counted)
+    instead = summed_instead(reading.table, made, reading.tokens)
+    if instead is None and len(conditions) == 1 and _are_several(reading, conditions[0]):
+        raise Unsure
+    return replace(made, instead=instead)
 
 
 def _are_several(reading: TableReading, condition: CellCondition) -> bool:

@@ -21,6 +21,7 @@ from cairn.language.cells import is_year, read_cell, tokens_of
 from cairn.language.dates import months_in
 from cairn.language.text import fold
 from cairn.language.tokens import ALL_STOP_WORDS, same_word
+from cairn.query.table_groups import summed_instead
 from cairn.query.table_parse import ParsedCondition, ParsedQuestion
 from cairn.query.table_periods import period_columns
 from cairn.query.table_units import number_in
@@ -72,7 +73,8 @@ def computation_of(
         _check_words(question, parsed, table, cells)
         _check_left(question, parsed, table)
         limits = _limits(question, parsed, table, cells, view)
-        return _made(question, parsed, table, limits, cells)
+        made = _made(question, parsed, table, limits, cells)
+        return replace(made, instead=summed_instead(table, made, tokens_of(question)))
     except Unsayable:
         return None
 

@@ -10,7 +10,15 @@ from cairn.language.cells import is_year, tokens_of, year_of
 from cairn.language.tokens import same_word
 from cairn.query.table_asked import BEST, find_asked, find_asked_position, find_naming, names_rows
 from cairn.query.table_conditions import asks_for_several, is_where, read_conditions, read_stated, with_years_between
-from cairn.query.table_groups import best_group, best_on_average, count_groups, each_group, is_added, pair_of_groups
+from cairn.query.table_groups import (
+    best_group,
+    best_on_average,
+    count_groups,
+    each_group,
+    is_added,
+    pair_of_groups,
+    summed_instead,
+)
 from cairn.query.table_measure import choose_measure, find_counted_in
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_words import (
@@ -81,7 +89,8 @@ def over_rows(reading: TableReading, operation: Operation) -> Computation | None
     measure = choose_measure(reading, operation, free, {*held, position}, limited=bool(conditions))
     if _limits_itself(reading, measure):
         reading.compared = measure
-    return _of_rows(reading, operation, measure, conditions, position, asked)
+    made = _of_rows(reading, operation, measure, conditions, position, asked)
+    return None if made is None else replace(made, instead=summed_instead(reading.table, made, reading.tokens))
 
 
 def _free_headers(reading: TableReading, asked: WordSpan | None, held: set[int]) -> list[WordSpan]:

@@ -286,15 +286,22 @@ class Library:
                 if row.sum is None or not row.rows == row.numbers == 1:
                     return None
                 computation = replace(computation, bound=row.sum)
-            statement, arguments = computation.arguments(needed_cells(computation))
-            cells = await tables.compute(connection, self.principal, table.address, statement, arguments)
+            made = await self._compute(connection, table, computation)
             if (also := computation.also) is not None:
                 other, further = also.arguments(needed_cells(also))
                 if not name_same(
-                    cells, await tables.compute(connection, self.principal, table.address, other, further)
+                    made.cells, await tables.compute(connection, self.principal, table.address, other, further)
                 ):
                     return None
-            return TableComputation(table, computation, cells, tables.SQL[statement], arguments)
+            return made
+
+    async def _compute(self, connection: Any, table: TableSketch, computation: Computation) -> TableComputation:
+        """Where several rows are of what is asked for, what is meant then."""
+        statement, arguments = computation.arguments(needed_cells(computation))
+        cells = await tables.compute(connection, self.principal, table.address, statement, arguments)
+        if computation.instead is not None and computation.is_of_several(cells.rows, cells.asked):
+            return await self._compute(connection, table, computation.instead)
+        return TableComputation(table, computation, cells, tables.SQL[statement], arguments)
 
     async def parse_over_tables(self, text: str, passages: Sequence[Passage], parser: TableParser) -> list[ParsedTable]:
         """What the parser takes a question to ask of the first tables among those of the passages: of the surest one and those
@@ -331,12 +338,10 @@ class Library:
         """As it was parsed; None where that is nothing, or the table is another one by now."""
         if meant.computation is None:
             return None
-        statement, arguments = meant.computation.arguments(needed_cells(meant.computation))
         async with self._snapshot() as connection:
             if await tables.load_cells(connection, self.principal, meant.table.address) != meant.cells:
                 return None
-            cells = await tables.compute(connection, self.principal, meant.table.address, statement, arguments)
-        return TableComputation(meant.table, meant.computation, cells, tables.SQL[statement], arguments)
+            return await self._compute(connection, meant.table, meant.computation)
 
     def _snapshot(self) -> AbstractAsyncContextManager[Any]:
         return self.database.transaction(self.principal, readonly=True, isolation="repeatable_read")
