@@ -285,6 +285,13 @@ def test_nothing_is_computed_of_a_single_cell(numbers: int, computed: bool) -> N
     assert (word_computed(Computation("highest", 1), found, sketch(), "en") is not None) is computed
 
 
+@pytest.mark.parametrize(("header", "value"), [("Sales (EUR)", "10.0 €"), ("Sales (EUR k)", "10.0 € EUR k")])
+def test_a_currency_is_said_once(header: str, value: str) -> None:
+    written = word_computed(Computation("sum", 1), of_cells(units=["#€"]), sketch(("R", header)), "en")
+    assert written is not None
+    assert written.value == value
+
+
 def test_an_average_has_two_decimals_more_than_its_cells() -> None:
     written = word_computed(Computation("average", 1), of_cells(cells=[cell(1)]), sketch(), "en")
     assert written is not None

@@ -15,7 +15,7 @@ from cairn.ingest.table_cells import document_tables
 from cairn.language.cells import tokens_of
 from cairn.language.lexicon import languages
 from cairn.language.tables import tables_in
-from cairn.language.title_scale import unit_at_end
+from cairn.language.title_scale import is_same_currency, unit_at_end
 from cairn.query.table_question import bind
 from cairn.query.table_reading import initials_of
 from cairn.query.table_words import bracketed, header_words, is_deed_of, read_question, split_compounds, year_range
@@ -1629,3 +1629,14 @@ def test_what_says_less_is_no_other_computation() -> None:
     assert rules.is_of_several(4, 2)
     assert not rules.is_of_several(2, 2)
     assert Computation("value", 2).is_of_several(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("note", "unit", "same"),
+    [
+        ("EUR", "# €", True), ("EUR", "€#", True), ("USD", "$ #", True), ("€", "# EUR", True), ("euros", "# €", True),
+        ("EUR k", "# €", False), ("USD", "# €", False), ("kg", "# kg", False), ("EUR", "", False),
+    ],
+)  # fmt: skip
+def test_a_column_and_its_cells_name_one_currency(note: str, unit: str, same: bool) -> None:
+    assert is_same_currency(note, unit) == same

@@ -22,7 +22,7 @@ from cairn.domain.table import ComputedCells, TableSketch
 from cairn.language.cells import combine_units, year_of
 from cairn.language.lexicon import Replies, any_of, computed_words, replies
 from cairn.language.linear import bounded
-from cairn.language.title_scale import scale_in_title, unit_at_end
+from cairn.language.title_scale import is_same_currency, scale_in_title, unit_at_end
 
 CONFIDENCE: Final = 0.95  # measured: tests/unit/test_edges_quotation.py
 """Probability that such an answer is right: the lower end of the 95 % interval of what was measured
@@ -449,7 +449,8 @@ class _Writer:
         return f"{sign}{before}{number.removeprefix('-')}{gap}{after}" if self.unit else number
 
     def _with_note(self, value: str) -> str:
-        if not self.note or self.note.strip(" ()") in value:
+        note = self.note.strip(" ()")
+        if not note or note in value or is_same_currency(note, self.unit):
             return value
         return f"{value} {self.note}" if _PLAIN.fullmatch(self.note) else f"{value} ({self.note})"
 

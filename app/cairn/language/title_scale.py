@@ -4,6 +4,8 @@ Pure."""
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections.abc import Iterator
 from typing import Final
 
 from cairn.language.cells import tokens_of
@@ -38,3 +40,18 @@ def scale_in_title(title: str, header: str) -> str:
         return ""
     named = _PRICES.intersection(tokens_of(title))
     return said[0] if not named or not _PRICES.isdisjoint(tokens_of(header)) else ""
+
+
+def _currencies() -> Iterator[frozenset[str]]:
+    """Of each currency, in each language, its sign and its names."""
+    for one in languages():
+        for sign, names in one.numbers.units.items():
+            if unicodedata.category(sign[0]) == "Sc":
+                yield frozenset({sign, *names})
+
+
+def is_same_currency(note: str, unit: str) -> bool:
+    """Whether what a header says its numbers are counted in is the sign that they have: "EUR" and "€"."""
+    signs = {sign.casefold() for sign in unit if not sign.isalnum()} | {*tokens_of(unit)}
+    words = tokens_of(note) or [note.casefold()]
+    return len(words) == 1 and any(words[0] in group and not group.isdisjoint(signs) for group in _currencies())
