@@ -13,7 +13,7 @@ import pytest
 from cairn.domain.computation import CellCondition, CellInterval, Computation
 from cairn.domain.table import ColumnCells, TableAddress, TableCells, TableSketch
 from cairn.query.table_parse import ParsedCondition, ParsedQuestion
-from cairn.query.table_program import MOST_TOLD, computation_of, kinds_of, names_table
+from cairn.query.table_program import MOST_TOLD, computation_of, is_one_word, kinds_of, names_table
 from cairn.query.table_units import number_in
 from cairn.query.table_view import mentions_in, view_of
 
@@ -59,6 +59,21 @@ def parsed(
 
 def test_kinds_of_columns() -> None:
     assert kinds_of(TABLE) == ("text", "text", "number", "number", "date", "flag")
+
+
+@pytest.mark.parametrize(
+    ("question", "alone"),
+    [
+        ("potatoes", True),
+        ("Potatoes?", True),
+        ("all potatoes", False),
+        ("Gesamtkosten", False),
+        ("Durchschnittsalter", False),
+    ],
+)
+def test_one_word_alone_computes_nothing(question: str, alone: bool) -> None:
+    assert is_one_word(question) == alone
+    assert (parsed(question, "sum", measure=YIELD) is None) == alone
 
 
 def test_the_best_of_rows_that_are_called_so() -> None:

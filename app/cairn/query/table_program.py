@@ -26,7 +26,7 @@ from cairn.query.table_parse import ParsedCondition, ParsedQuestion
 from cairn.query.table_periods import period_columns
 from cairn.query.table_units import number_in
 from cairn.query.table_view import closeness
-from cairn.query.table_words import RANKS, RATIOS, header_words, says_comparison
+from cairn.query.table_words import RANKS, RATIOS, begins_with_computation, header_words, says_comparison
 
 _YES: Final = frozenset(
     ["yes", "y", "true", "x", "ja", "j", "wahr", "oui", "o", "vrai", "si", "s", "verdadero", "vero"]
@@ -69,6 +69,8 @@ def computation_of(
     question: str, parsed: ParsedQuestion, table: TableSketch, cells: TableCells, view: TableView
 ) -> Computation | None:
     """None where it cannot be said in one statement, or something of the question is left over. `view`: what was parsed."""
+    if is_one_word(question) and not parsed.conditions:
+        return None
     try:
         _check_words(question, parsed, table, cells)
         _check_left(question, parsed, table)
@@ -77,6 +79,13 @@ def computation_of(
         return replace(made, instead=summed_instead(table, made, tokens_of(question)))
     except Unsayable:
         return None
+
+
+def is_one_word(question: str) -> bool:
+    """Whether it is one word alone, which asks for nothing: "salary"; of two that are written as one the first may:
+    "Gesamtkosten"."""
+    words = tokens_of(question)
+    return len(words) == 1 and not begins_with_computation(words[0])
 
 
 def _check_words(question: str, parsed: ParsedQuestion, table: TableSketch, cells: TableCells) -> None:

@@ -304,7 +304,7 @@ def read_question(text: str) -> ComputedQuestion | None:
     said = {name for _, _, names in _said(tokens, bound) for name in names}
     others = {words for words in _OTHERS for _ in _places(tokens, words, loosely=False)}
     compared = not (THAN | OR).isdisjoint(tokens) and not (HIGHER | LOWER).isdisjoint(tokens)
-    ranged = numbers_between(tokens) is not None or any(map(_begins_with_computation, tokens))
+    ranged = numbers_between(tokens) is not None or any(map(begins_with_computation, tokens))
     asks_rows = ranged or said & SUPERLATIVES_SAID or said & {*COMPARISONS} or compared or periods_in(tokens)
     if others and not (asks_rows and all(words[0] in WHO for words in others)):
         return None
@@ -524,7 +524,7 @@ def _parts_of(token: str, heads: set[str]) -> list[str]:
     return [*found.pop()] if len(found) == 1 else []
 
 
-def _begins_with_computation(token: str) -> bool:
+def begins_with_computation(token: str) -> bool:
     """ "Gesamtkosten"."""
     last = min(len(token) - _PART, _LONGEST_COMPUTING + 1)
     return len(token) >= _COMPOUND and any(_computes(token[:at]) for at in range(_PART, last))
