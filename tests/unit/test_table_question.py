@@ -1551,7 +1551,7 @@ def test_the_sign_of_a_unit_ends_a_header_that_is_one_word(header: str, sign: st
     assert (bracketed(header) == (sign,)) == bool(sign)
 
 
-MONTHS = """
+TWO_A_MONTH = """
 | Month | Region | {measure} |
 | --- | --- | --- |
 | January | North | 100 |
@@ -1575,7 +1575,7 @@ MONTHS = """
 )
 def test_rows_of_one_thing_are_summed(question: str, measure: str, operation: str, asked: int | None) -> None:
     """Where there are several: else it is one row, as it is without."""
-    found = meant(question, MONTHS.format(measure=measure))
+    found = meant(question, TWO_A_MONTH.format(measure=measure))
     assert found is not None
     assert found.instead is not None
     assert not found.grouped
@@ -1597,7 +1597,7 @@ def test_rows_of_one_thing_are_summed(question: str, measure: str, operation: st
     ],
 )
 def test_what_each_has_for_itself_is_not_summed(question: str, measure: str) -> None:
-    found = meant(question, MONTHS.format(measure=measure))
+    found = meant(question, TWO_A_MONTH.format(measure=measure))
     assert found is None or found.instead is None
 
 
@@ -1611,7 +1611,7 @@ def test_one_number_of_several_years_is_no_sum() -> None:
 
 def test_the_fewest_may_be_of_a_group_too() -> None:
     """As the most: where the lowest number of all is of that group, too."""
-    found = meant("Which region had the least revenue?", MONTHS.format(measure="Revenue"))
+    found = meant("Which region had the least revenue?", TWO_A_MONTH.format(measure="Revenue"))
     assert found is not None
     assert (found.operation, found.grouped) == ("lowest", True)
     assert found.also is not None
@@ -1619,7 +1619,7 @@ def test_the_fewest_may_be_of_a_group_too() -> None:
 
 
 def test_what_says_less_is_no_other_computation() -> None:
-    rules = meant("Which month had the highest revenue?", MONTHS.format(measure="Revenue"))
+    rules = meant("Which month had the highest revenue?", TWO_A_MONTH.format(measure="Revenue"))
     assert rules is not None
     assert rules.instead is not None
     assert Computation("highest", 2).says_less(rules.instead)
@@ -1640,3 +1640,29 @@ def test_what_says_less_is_no_other_computation() -> None:
 )  # fmt: skip
 def test_a_column_and_its_cells_name_one_currency(note: str, unit: str, same: bool) -> None:
     assert is_same_currency(note, unit) == same
+
+
+@pytest.mark.parametrize(
+    ("question", "header", "cell", "key"),
+    [
+        ("total revenue in March", "Month", "Mar", "mar"),
+        ("total revenue in Mar", "Month", "March", "march"),
+        ("What was the revenue in March?", "Month", "Mar", "mar"),
+        ("What was the revenue in March 2024?", "Period", "Mar 2024", "mar 2024"),
+        ("total revenue in March 2024", "When", "Mar 2024", "mar 2024"),
+        ("total revenue in May", "Month", "Mai", "mai"),
+        ("Summe Revenue im März", "Monat", "Mar", "mar"),
+        ("total revenue en marzo", "Mes", "mar", "mar"),
+        ("somme de revenue en mars", "Mois", "March", "march"),
+        ("somma di revenue a marzo", "Mese", "mar", "mar"),
+        ("total revenue in March", "Day", "mar", None),  # a Tuesday
+        ("total revenue in March", "Month", "Apr", None),
+        ("total revenue in March 2023", "Month", "Mar 2024", None),
+    ],
+)
+def test_a_month_is_called_by_its_long_and_its_short_name(
+    question: str, header: str, cell: str, key: str | None
+) -> None:
+    rows = "".join(f"| {month} | {region} | 5 |\n" for month in (cell, "Jun 2024") for region in ("North", "South"))
+    found = meant(question, f"| {header} | Region | Revenue |\n| --- | --- | --- |\n{rows}")
+    assert (found and conditions(found)) == (key and {0: (key,)})

@@ -41,7 +41,17 @@ def months_in(words: Iterable[str]) -> frozenset[int]:
     return frozenset(_FOLDED[word] for word in words if word in _FOLDED)
 
 
+def names_of_month(word: str) -> frozenset[str]:
+    """What the month of a folded word is called besides, long or short, in any language; nothing of other words."""
+    return _CALLED.get(_FOLDED.get(word, 0), frozenset()) - {word}
+
+
 _FOLDED: Final = {fold(name): number for name, number in _MONTHS.items()}
+
+
+_CALLED: Final = {
+    number: frozenset(name for name, other in _FOLDED.items() if other == number) for number in {*_FOLDED.values()}
+}
 
 
 def read_date(said: str) -> str:

@@ -633,6 +633,8 @@ class Arithmetic(_Section):
     """Headers of numbers of separate things, which are added up over rows: "passengers"."""
     mosts: Phrases = ()
     """Of the phrases for the highest and the lowest those that are said of a number of things: "most visits"."""
+    monthly: Words = NONE
+    """Headers of columns of months, where "mar" is no day."""
     flows: Words = NONE
     """Headers of what comes in or goes out, of which the sum over rows is what all of them had: "revenue"."""
     commonest: Phrases = ()

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from cairn.domain.computation import CellCondition, Computation
 from cairn.language.cells import year_of
+from cairn.query.table_asked import find_naming
 from cairn.query.table_columns import find_label
 from cairn.query.table_conditions import read_conditions
 from cairn.query.table_explained import explains
@@ -62,6 +63,8 @@ def _of_conditions(reading: TableReading) -> Computation | None:
     instead = summed_instead(reading.table, made, reading.tokens)
     if instead is None and len(conditions) == 1 and _are_several(reading, conditions[0]):
         raise Unsure
+    if instead is not None:
+        instead = replace(instead, naming=find_naming(reading, measure, conditions))
     return replace(made, instead=instead)
 
 

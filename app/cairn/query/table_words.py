@@ -12,7 +12,7 @@ from typing import Final
 
 from cairn.domain.table import NamedCells, TableSketch
 from cairn.language.cells import is_year, tokens_of, year_of
-from cairn.language.dates import months_in
+from cairn.language.dates import months_in, names_of_month
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import Superlative, any_of, every, languages
 from cairn.language.linear import bounded
@@ -168,6 +168,7 @@ DISTINCT: Final = _words("distinct")
 GOOD: Final = _words("good")
 COUNTED: Final = _words("counted")
 FLOWS: Final = _words("flows")
+_MONTHLY: Final = _words("monthly")
 HOW_MANY: Final = _words("how_many")
 SETTLING: Final = _words("settling")
 STATES: Final = _words("states")
@@ -320,6 +321,7 @@ def read_question(text: str) -> ComputedQuestion | None:
         for end in range(start + 1, min(start + LONGEST_NAME, len(tokens)) + 1)
     }
     names |= {one for name in names for one in (*_singular(name), *_plural(name))}
+    names |= {one for start in range(len(tokens)) for one in _named_by_month(tokens[start : start + _MONTH_NAME])}
     language = by_words(text) or likely_language(text)
     return ComputedQuestion(
         tokens, tuple(sorted(names)), language, _capitals(text, tokens), _acronyms(text, tokens), bool(_SIGNED.search(text)),
@@ -327,6 +329,14 @@ def read_question(text: str) -> ComputedQuestion | None:
     )  # fmt: skip
 
 
+def _named_by_month(tokens: Sequence[str]) -> Iterator[str]:
+    """What a month is called besides, alone or before what follows: "mar", "mar 2024", of "March 2024"."""
+    for name in names_of_month(tokens[0]):
+        yield from (" ".join((name, *tokens[1:end])) for end in range(1, len(tokens) + 1))
+
+
+_MONTH_NAME: Final = 2  # bound: tests/unit/test_table_question.py
+"""Words of the name of a month with its year."""
 _SPACED_THOUSANDS: Final = re.compile(r"(?<!\w)(\d{1,3})[ \u00a0\u202f](?=\d{3}(?!\d))")
 """ "10 000"."""
 _BARE_DECIMALS: Final = re.compile(r"(?<![^\s(<>≤≥=$€£])\.(\d)")
@@ -560,8 +570,12 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
                 at for at, header in enumerate(table.header) if year in callable_words(header, question.tokens)
             }
     for cells in named:
-        for start in _places(question.tokens, words := tuple(cells.name.split(" ")), loosely=False):
+        words = tuple(cells.name.split(" "))
+        for start in _places(question.tokens, words, loosely=False):
             at(start, start + len(words)).cells += (cells,)
+        if names_of_month(words[0]) and _is_monthly(table.header[cells.position], words):
+            for start in _places_of_month(question.tokens, words):
+                at(start, start + len(words)).cells += (cells,)
     plural: dict[tuple[int, int], tuple[NamedCells, ...]] = {}
     people = columns_of_people(table)
     for cells in named:
@@ -591,6 +605,19 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
             chosen.append(span)
     chosen += _words_of_headers(question, table, taken)
     return sorted(chosen, key=lambda one: one.start)
+
+
+def _is_monthly(header: str, words: Sequence[str]) -> bool:
+    """Whether a cell that is called as a month is one: it says a year, or its column that it is of months."""
+    return len(words) > 1 or not _MONTHLY.isdisjoint(header_words(header))
+
+
+def _places_of_month(tokens: Sequence[str], words: Sequence[str]) -> Iterator[int]:
+    """Where a month stands by another name than that of a cell: "march", "mar"."""
+    others = names_of_month(words[0])
+    for start in range(len(tokens) - len(words) + 1):
+        if tokens[start] in others and (*tokens[start + 1 : start + len(words)],) == (*words[1:],):
+            yield start
 
 
 def kinds_named(question: ComputedQuestion, table: TableSketch, named: Sequence[NamedCells]) -> frozenset[str]:
