@@ -292,6 +292,19 @@ def test_a_currency_is_said_once(header: str, value: str) -> None:
     assert written.value == value
 
 
+@pytest.mark.parametrize(("rows", "told"), [(2, "The first 2 of 2 values of “Sales”"), (3, None)])
+def test_rows_are_ranked_where_each_is_one_thing(rows: int, told: str | None) -> None:
+    found = Computation("average", 1, asked=0, grouped=True, each=True, ranked=True, averaged=True, one_row=True)
+    cells = [{**cell(n), "asked": f"R{n}", "size": 1} for n in (2, 1)]
+    written = word_computed(
+        found,
+        of_cells(rows=rows, numbers=rows, kept=rows, asked=rows, groups=2, lines=rows, cells=cells),
+        sketch(("R", "Sales")),
+        "en",
+    )
+    assert (written and written.told) == told
+
+
 def test_an_average_has_two_decimals_more_than_its_cells() -> None:
     written = word_computed(Computation("average", 1), of_cells(cells=[cell(1)]), sketch(), "en")
     assert written is not None

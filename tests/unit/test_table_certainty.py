@@ -118,3 +118,16 @@ def test_what_asks_how_asks_for_no_rows(question: str, how: bool) -> None:
 @pytest.mark.parametrize("question", ["how many boats are longer than 8 metres", "Wie viele Boote sind aus Stahl?"])
 def test_how_many_there_are_may_be_told_by_a_table(question: str) -> None:
     assert may_be_told(question)
+
+
+def test_what_the_parser_cannot_say_it_does_not_deny() -> None:
+    """An order of all rows, and of which group the highest is."""
+    ranking = Computation("sum", 1, asked=0, grouped=True, each=True, ranked=True)
+    best = Computation("highest", 1, asked=0, grouped=True)
+    rules, other = computed("", "Teal: 640", listed=True), computed("390", "Curlew: 390")
+    of_parser = replace(other, found=replace(other.found, computation=Computation("highest", 1)))
+    for computation in (ranking, best):
+        by_rules = replace(rules, found=replace(rules.found, computation=computation))
+        assert choose(by_rules, of_parser) is by_rules
+    by_rules = replace(rules, found=replace(rules.found, computation=replace(best, operation="lowest")))
+    assert choose(by_rules, of_parser) is None

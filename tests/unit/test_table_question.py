@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from decimal import Decimal
 from itertools import permutations
 
@@ -1666,3 +1667,62 @@ def test_a_month_is_called_by_its_long_and_its_short_name(
     rows = "".join(f"| {month} | {region} | 5 |\n" for month in (cell, "Jun 2024") for region in ("North", "South"))
     found = meant(question, f"| {header} | Region | Revenue |\n| --- | --- | --- |\n{rows}")
     assert (found and conditions(found)) == (key and {0: (key,)})
+
+
+WAGES = """
+| No. | Name | Department | Salary |
+| --- | --- | --- | --- |
+| 1 | Ada Brook | Design | 61000 |
+| 2 | Bo Lind | Design | 48000 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "turned"),
+    [
+        ("Rank the regions by revenue", False),
+        ("Rank the regions by revenue from highest to lowest", False),
+        ("Rank all regions by revenue, from lowest to highest", True),
+        ("Sort the regions by revenue in ascending order", True),
+        ("Rangliste der Region nach Revenue", False),
+        ("Ordne die Region nach Revenue aufsteigend", True),
+        ("Classe les region par revenue du plus petit au plus grand", True),
+        ("Classement des region par revenue", False),
+        ("Ordena las region por revenue de menor a mayor", True),
+        ("Clasifica las region por revenue", False),
+        ("Ordina le region per revenue dal più basso al più alto", True),
+        ("Classifica delle region per revenue", False),
+    ],
+)
+def test_ranking_is_of_all_in_the_order_of_their_sums(question: str, turned: bool) -> None:
+    found = meant(question, TWO_A_MONTH.format(measure="Revenue"))
+    assert found is not None
+    assert (found.operation, found.measure, found.asked) == ("sum", 2, 1)
+    assert found.each
+    assert (found.order, found.arguments(20)[1][9]) == ("lowest" if turned else "highest",) * 2
+
+
+@pytest.mark.parametrize("question", ["rank the employees by salary", "Rank the names by salary, highest first"])
+def test_ranking_is_of_rows_where_each_is_one_thing(question: str) -> None:
+    asked, table = read_question(question), read_table(WAGES)
+    assert asked is not None
+    found = bind(asked, replace(sketch(table), numbered=True), [])
+    assert found is not None
+    assert (found.measure, found.asked, found.ranked, found.averaged, found.one_row) == (3, 1, True, True, True)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Rank the regions by revenue in January",  # of some rows
+        "Rank the regions by profit",
+        "Rank the regions",
+        "Rank revenue by regions",
+        "Rank the regions by revenue and month",
+        "What is the rank of the regions by revenue?",
+        "Rank the three regions with the highest revenue",
+    ],
+)
+def test_what_is_ranked_must_be_all_that_is_said(question: str) -> None:
+    found = meant(question, TWO_A_MONTH.format(measure="Revenue"))
+    assert found is None or not found.ranked

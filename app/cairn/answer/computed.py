@@ -182,7 +182,11 @@ def _is_sound_by_group(found: Computation, cells: ComputedCells) -> bool:
     several = any(map(_names_several, named))
     if cells.groups < FEWEST or several or len(named) < cells.groups:
         return False
-    return found.operation != "sum" or (cells.numbers == cells.rows and not _may_be_shares(cells))
+    if found.one_row and cells.groups < cells.rows:
+        return False  # the salaries of a department
+    return (found.operation != "sum" and not found.ranked) or (
+        cells.numbers == cells.rows and not _may_be_shares(cells)
+    )
 
 
 _GROUPED: Final = re.compile(r"\d([.,'’ \u00a0\u202f])\d{3}(?!\d)")
@@ -355,7 +359,8 @@ class _Writer:
         name = self._grouped() or ("rows" if found.shares_rows else "part" if part else found.operation)
         said = words[name].format(
             n=self._went_in(), measure=self._measure(),
-            place=found.place, first=first, second=second, count=cells.kept, group=self._group(),
+            place=cells.groups if found.ranked else found.place,
+            first=first, second=second, count=cells.kept, group=self._group(),
         )  # fmt: skip
         if conditions := self._conditions():
             said += " " + words["where"].format(condition=conditions)
@@ -392,6 +397,8 @@ class _Writer:
         """How it is told that rows are taken together; "": each is one alone."""
         found = self.found
         one_by_one = found.measure is not None and self.cells.asked == self.cells.rows
+        if found.ranked and one_by_one:
+            return "top"
         if not found.grouped or (one_by_one and not found.each):
             return ""
         if found.pair is not None:

@@ -50,12 +50,12 @@ class Computation:
     be one that is written, "the number of the player from Ohio". `one_row`:
     it says that the highest is one row, so that others may have the same value of what is asked for. `directed`: it says which of
     two is less, and that must be so; `apart`: it does not, and wants to know how far they are apart.
-    `grouped`: not rows, but those that have the same value of what is asked for are compared,
-    by how many they are or by the sum of the measure, `averaged`: by its average. `each`: all of them are the answer, and
-    not the best one; of a count without it, how many they are. `also`: what the same words may ask for as well; there is an
-    answer only if both come to the same name; `instead`: what is meant where several rows have the same value of what is asked
-    for, or meet the conditions of one number. `support`: how many words of the question the table's title, headings and document
-    have."""
+    `grouped`: not rows, but those that have the same value of what is asked for are compared, by how many they are or by the
+    sum of the measure, `averaged`: by its average. `each`: all of them are the answer, and not the best one; of a count
+    without it, how many they are; `ranked`: in the order of their numbers. `also`: what the same words may ask for as well;
+    there is an answer only if both come to the same name; `instead`: what is meant where several rows have the same value of
+    what is asked for, or meet the conditions of one number. `support`: how many words of the question the table's title,
+    headings and document have."""
 
     operation: Operation
     measure: int | None = None
@@ -86,6 +86,7 @@ class Computation:
     grouped: bool = False
     averaged: bool = False
     each: bool = False
+    ranked: bool = False
     also: Computation | None = None
     instead: Computation | None = None
     support: int = 0
@@ -113,7 +114,7 @@ class Computation:
         """Which cells come first."""
         if self.operation in ("highest", "lowest"):
             return self.operation
-        if self.operation in ("rank", "top"):
+        if self.operation in ("rank", "top") or self.ranked:
             return "lowest" if self.turned else "highest"
         return None
 

@@ -633,6 +633,11 @@ class Arithmetic(_Section):
     """Headers of numbers of separate things, which are added up over rows: "passengers"."""
     mosts: Phrases = ()
     """Of the phrases for the highest and the lowest those that are said of a number of things: "most visits"."""
+    ranking: Phrases = ()
+    """At the beginning: all of what follows in the order of a number, "rank the regions by revenue"."""
+    rising_order: Phrases = ()
+    falling_order: Phrases = ()
+    """In which order: "from lowest to highest"; the highest first where nothing is said."""
     monthly: Words = NONE
     """Headers of columns of months, where "mar" is no day."""
     flows: Words = NONE

@@ -91,10 +91,10 @@ def each_group(reading: TableReading, operation: Operation, conditions: Sequence
 
 
 def _may_group(reading: TableReading, position: int) -> bool:
-    return _groups_by(reading.table, position)
+    return groups_by(reading.table, position)
 
 
-def _groups_by(table: TableSketch, position: int) -> bool:
+def groups_by(table: TableSketch, position: int) -> bool:
     """Whether rows may have the same cell of a column: one of words, or of years."""
     years = is_year_column(table.header[position]) or table.yearly[position : position + 1] == (True,)
     return not table.dated[position] and (not table.numeric[position] or years)
@@ -196,7 +196,7 @@ def summed_instead(table: TableSketch, made: Computation, said: Sequence[str]) -
         held = {*(one.position for one in made.conditions), *(one.position for one in made.within)}
         once = all(len(one.keys) == 1 for one in made.conditions)
         return replace(made, operation="sum", totals=False) if once and _times_of(table) <= held else None
-    if made.operation not in ("highest", "lowest", "top") or made.asked is None or not _groups_by(table, made.asked):
+    if made.operation not in ("highest", "lowest", "top") or made.asked is None or not groups_by(table, made.asked):
         return None
     lowest = made.operation == "lowest" or made.turned
     return None if lowest and (made.conditions or made.within) else replace(made, grouped=True, naming=None)

@@ -26,7 +26,15 @@ from cairn.query.table_parse import ParsedCondition, ParsedQuestion
 from cairn.query.table_periods import period_columns
 from cairn.query.table_units import number_in
 from cairn.query.table_view import closeness
-from cairn.query.table_words import RANKS, RATIOS, begins_with_computation, header_words, says_comparison
+from cairn.query.table_words import (
+    RANKS,
+    RATIOS,
+    begins_ranking,
+    begins_with_computation,
+    header_words,
+    order_in,
+    says_comparison,
+)
 
 _YES: Final = frozenset(
     ["yes", "y", "true", "x", "ja", "j", "wahr", "oui", "o", "vrai", "si", "s", "verdadero", "vero"]
@@ -76,6 +84,9 @@ def computation_of(
         _check_left(question, parsed, table)
         limits = _limits(question, parsed, table, cells, view)
         made = _made(question, parsed, table, limits, cells)
+        if made.each and begins_ranking(said := tokens_of(question)):
+            order = order_in(said)
+            return replace(made, ranked=True, turned=order is not None and order[2])
         return replace(made, instead=summed_instead(table, made, tokens_of(question)))
     except Unsayable:
         return None

@@ -20,10 +20,11 @@ from cairn.query.table_limits import read_between, read_comparison, read_equal, 
 from cairn.query.table_look_up import look_up
 from cairn.query.table_missing import read_missing
 from cairn.query.table_operation import is_good, read_operation
+from cairn.query.table_ranked import ranked
 from cairn.query.table_reading import TableReading, Unsure
 from cairn.query.table_row_bound import read_row_bound
 from cairn.query.table_rows import over_rows, share_of_total
-from cairn.query.table_words import ComputedQuestion, header_words, spans_of, split_compounds
+from cairn.query.table_words import ComputedQuestion, begins_ranking, header_words, spans_of, split_compounds
 
 
 def may_bind(question: ComputedQuestion, table: TableSketch) -> bool:
@@ -60,6 +61,8 @@ def _bind(
 
 
 def _read(reading: TableReading) -> Computation | None:
+    if begins_ranking(reading.tokens) and (in_order := ranked(reading)) is not None:
+        return replace(in_order, support=reading.support)
     read_missing(reading)
     read_periods(reading)
     read_row_bound(reading)

@@ -243,6 +243,9 @@ _OPPOSITE: Final = {
     for words, other in ((first, second), (second, first)) for word in words
 }  # fmt: skip
 RANGES: Final = frozenset(_phrases("ranges"))
+_RANKING: Final = frozenset(_phrases("ranking"))
+_RISING_ORDER: Final = frozenset(_phrases("rising_order"))
+_FALLING_ORDER: Final = frozenset(_phrases("falling_order"))
 SCALES: Final = {word: scale for one in languages() for word, scale in one.numbers.scales.items()} | {
     # measured: tests/unit/test_edges_query.py
     f"{word}s": scale
@@ -311,7 +314,7 @@ def read_question(text: str) -> ComputedQuestion | None:
         return None
     computes = bool(
         said - {"listing"} or adjectives_in(tokens) or _asks_where(tokens) or compared or periods_in(tokens) or ranged
-        or asks_how_much(tokens)
+        or asks_how_much(tokens) or begins_ranking(tokens)
     )  # fmt: skip
     if not computes and "listing" not in said and not any(_places(tokens, one, loosely=False) for one in HOW_MUCH):
         return None
@@ -397,6 +400,22 @@ def _plural(name: str) -> Iterator[str]:
 def asks_how_much(tokens: Sequence[str]) -> int:
     """How many words at the beginning ask for an amount; 0: none."""
     return max((len(words) for words in HOW_MUCH if (*tokens[: len(words)],) == words), default=0)
+
+
+def begins_ranking(tokens: Sequence[str]) -> int:
+    """How many words at the beginning ask for all in the order of a number, "rank the regions"; 0: none."""
+    return max((len(words) for words in _RANKING if (*tokens[: len(words)],) == words), default=0)
+
+
+def order_in(tokens: Sequence[str]) -> tuple[int, int, bool] | None:
+    """Where it is said in which order, and whether the lowest comes first; None where it is not said."""
+    found = [
+        (start, start + len(words), rising)
+        for phrases, rising in ((_RISING_ORDER, True), (_FALLING_ORDER, False))
+        for words in phrases
+        for start in _places(tokens, words, loosely=False)
+    ]
+    return max(found, key=lambda one: one[1] - one[0], default=None)
 
 
 def _asks_where(tokens: Sequence[str]) -> bool:

@@ -103,6 +103,8 @@ def choose(by_rules: Computed | None, by_parser: Computed | None) -> Computed | 
     if by_rules is None or by_parser is None:
         return by_rules or by_parser
     same_table = by_rules.found.table.address == by_parser.found.table.address
+    if by_rules.found.computation.ranked:
+        return by_rules  # which the parser has no word for
     says_less = by_parser.found.computation.says_less(by_rules.found.computation)
     return by_rules if same_table and (says_less or by_parser.written.is_like(by_rules.written)) else None
 
