@@ -145,3 +145,34 @@ def test_a_page_between_ends_it() -> None:
     other = page((), foot="8")
     tables = of_pages(page((HEADER, *ABOVE), foot="7"), other, page((HEADER, *BELOW), foot="9"))
     assert [one.complete for one in tables] == [False, False]
+
+
+def months(site: str, *names: str) -> tuple[tuple[str, str, str], ...]:
+    return tuple((site, name, str(300 + 7 * at * at)) for at, name in enumerate(names))
+
+
+def of_sites(*below: Sequence[str], head: str = "Energy report - Page 8") -> list[bool]:
+    above = (("Site", "Month", "kWh"), *months("Graz", "Jan", "Feb"), *months("Lund", "Jan", "Feb"))
+    return [
+        table.complete
+        for table in of_pages(page(above, head="Energy report - Page 7"), page((above[0], *below), head=head))
+    ]
+
+
+def test_a_title_that_counts_the_pages_is_a_margin_and_a_label_may_go_on() -> None:
+    below = (*months("Lund", "Mar", "Apr"), *months("Wien", "Jan", "Feb"))
+    assert of_sites(*below) == [True]
+
+
+@pytest.mark.parametrize(
+    ("below", "head"),
+    [
+        ((*months("Lund", "Mar", "Apr"),), "Energy report - Page 9"),
+        ((*months("Lund", "Mar", "Apr"),), "Water report - Page 8"),
+        ((*months("Lund", "Feb", "Mar"),), "Energy report - Page 8"),  # the same row again
+        ((*months("Graz", "Mar", "Apr"),), "Energy report - Page 8"),  # which was over
+        ((*months("Lund", "Mar"), *months("Graz", "Mar")), "Energy report - Page 8"),
+    ],
+)
+def test_other_pages_and_other_rows_are_another_table(below: Sequence[Sequence[str]], head: str) -> None:
+    assert True not in of_sites(*below, head=head)

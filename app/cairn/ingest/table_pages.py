@@ -30,6 +30,10 @@ _PAGE: Final = bounded(
 """ "7", "– 7 –", "7 / 12", "page 7 of 12"; no year, which may be of the table below."""
 
 
+_TITLED_PAGE: Final = re.compile(r".{3,120}(?=[ \u00a0][^\W\d_]{1,10}[ \u00a0]\d{1,3}\Z)")
+"""A running title before the word for a page and its number."""
+
+
 def lines_by_page(text: str, page_at: PageAt) -> Pages:
     pages: dict[int, list[str]] = {}
     start = 0
@@ -52,10 +56,23 @@ def goes_on(text: str, above: Table, below: Table, page_at: PageAt, pages: Pages
         len(between) <= _MOST_LINES
         and _are_margins(between, first, pages)
         and _kinds(above) == _kinds(below)
-        and {row.cells[0] for row in above.rows}.isdisjoint(row.cells[0] for row in below.rows)
+        and _are_other_rows(above.rows, below.rows)
         and any(below.rows[0].cells[1:])  # the rest of a row that the break has cut
         and not _is_carried(above.rows, below.rows[0])
     )  # fmt: skip
+
+
+def _are_other_rows(above: Sequence[Row], below: Sequence[Row]) -> bool:
+    """Whether no row is told of twice: each has a label of its own, or it is the last label above that goes on below, of rows
+    that the next cell tells apart: "Lübeck | June", "Lübeck | July"."""
+    shared = {row.cells[0] for row in above} & {row.cells[0] for row in below}
+    if not shared:
+        return True
+    if shared != {above[-1].cells[0]} or shared != {below[0].cells[0]}:
+        return False
+    one, other = ([row.cells[:2] for row in rows if row.cells[0] in shared] for rows in (above, below))
+    both = [*map(tuple, (*one, *other))]
+    return len({*both}) == len(both)
 
 
 def _are_margins(between: Sequence[str], page: int, pages: Pages) -> bool:
@@ -75,6 +92,9 @@ def _is_margin(at: int, page: int, pages: Pages) -> bool:
     here, there = (next(iter(lines[at:][:1]), "") for lines in (pages[page], pages[page + 1]))
     if here == there:
         return sum(lines[at:][:1] == [here] for lines in pages.values()) >= _FEWEST_PAGES
+    titles = [_TITLED_PAGE.match(line) for line in (here, there)]
+    if all(titles) and titles[0] and titles[1] and titles[0][0] == titles[1][0]:  # "Energy report - Page 7"
+        here, there = (line[len(titles[0][0]) :] for line in (here, there))
     one, next_one = _PAGE.fullmatch(here), _PAGE.fullmatch(there)
     return (
         one is not None
