@@ -13,7 +13,7 @@ import pytest
 from cairn.domain.computation import CellCondition, CellInterval, Computation
 from cairn.domain.table import ColumnCells, TableAddress, TableCells, TableSketch
 from cairn.query.table_parse import ParsedCondition, ParsedQuestion
-from cairn.query.table_program import MOST_TOLD, computation_of, is_one_word, kinds_of, names_table
+from cairn.query.table_program import MOST_TOLD, computation_of, is_one_word, kinds_of, names_one_too_many, names_table
 from cairn.query.table_units import number_in
 from cairn.query.table_view import mentions_in, view_of
 
@@ -507,3 +507,17 @@ def test_a_condition_that_leaves_few_out_names_some_of_the_cells() -> None:
     )
     assert made is not None
     assert (len(made.conditions[0].keys), len(made.conditions[0].texts)) == (9, MOST_TOLD)
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "too_many"),
+    [
+        ("potatoes of Mill Field", ("Mill Field",), False),
+        ("potatoes of Mill Field", ("Mill Field", "Mill Lane"), True),
+        ("potatoes of Mill Field and Mill Lane", ("Mill Field", "Mill Lane"), False),
+        ("potatoes at the Mill", ("Mill Field", "Mill Lane"), False),
+        ("potatoes of Mill Field and abroad", ("Mill Field", "Export"), False),
+    ],
+)
+def test_what_is_named_whole_is_not_another_one_as_well(question: str, names: tuple[str, ...], too_many: bool) -> None:
+    assert names_one_too_many(question, names) == too_many

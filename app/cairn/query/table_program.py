@@ -254,6 +254,8 @@ def _with_texts(
         said = {word for word in tokens_of(text) if word in asked}
         if said and len(said) < len(tokens_of(text)) and said <= names:
             raise Unsayable  # "of the Valdora", in a document of that name, is not the row "CAI Valdora"
+    if names_one_too_many(question, [*meant.values()]):
+        raise Unsayable
     least = min(closeness(asked, text) for text in meant.values())
     if any(closeness(asked, text) >= least > 0 for _, text in pairs if text and text not in shown):
         raise Unsayable  # what was not shown may be meant as well
@@ -262,6 +264,17 @@ def _with_texts(
     ordered = sorted(meant, key=lambda key: _place_in(question, key, meant))
     condition = CellCondition(one.column, tuple(ordered), tuple(meant[key] for key in ordered))
     return replace(found, conditions=(*found.conditions, condition))
+
+
+def names_one_too_many(question: str, names: Sequence[str]) -> bool:
+    """Whether the question has all words of one name, and of another only some of these: "of Lübeck warehouse" is not of "Lübeck
+    office" as well."""
+    asked = {*tokens_of(question)}
+    words = [{*tokens_of(name)} for name in names]
+    whole = [one for one in words if one <= asked]
+    return any(
+        said and not one <= asked and any(said <= other for other in whole) for one in words for said in [one & asked]
+    )
 
 
 def _place_in(question: str, key: str, others: Iterable[str]) -> int:
