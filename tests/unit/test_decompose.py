@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.query.decompose import split
+from cairn.query.decompose import split, without_yes_or_no
 from tests.waiting import patience
 
 
@@ -61,6 +61,13 @@ def test_several_questions(message: str, parts: tuple[str, ...]) -> None:
         ("Compara el peso de la Kittiwake 300 y la 500", ("peso de la Kittiwake 300", "peso de la Kittiwake 500")),
         ("Compare les avantages et inconvenients du processus X par rapport a Y",
          ("avantages du processus X", "inconvenients du processus X", "avantages et inconvenients Y")),
+        ("How does restic compare to borg?", ("restic", "borg")),
+        ("Can you compare restic and borg?", ("restic", "borg")),
+        ("¿Cómo se compara restic con borg?", ("restic", "borg")),
+        ("difference between `--tag foo,bar` and `--tag foo --tag bar`", ("`--tag foo,bar`", "`--tag foo --tag bar`")),
+        ("difference between `a, b` and `c`", ("`a, b`", "`c`")),
+        ("Compare restic, borg and rsync", ("restic", "borg", "rsync")),
+        ("compare `run and start`", ("run", "start")),
     ],
 )  # fmt: skip
 def test_the_sides_of_a_comparison(message: str, sides: tuple[str, ...]) -> None:
@@ -84,6 +91,24 @@ def test_the_sides_of_a_comparison(message: str, sides: tuple[str, ...]) -> None
         "Who was the singer who wrote it and who lived in Paris?",
         "What role did Ed Roland play, who sang in the band?",
         "What is the capital of France?",
+        "How can I compare contents of an archive to my local filesystem?",
+        "How do I compare two archives and my disk?",
+        "How to compare a snapshot with the files on disk",
+        "Is it possible to compare a snapshot with the disk?",
+        "Wie vergleiche ich den Inhalt eines Archivs mit dem Dateisystem?",
+        "Kann ich ein Archiv vergleichen mit dem Dateisystem?",
+        "Comment comparer une archive avec le disque ?",
+        "Est-il possible de comparer une archive avec le disque ?",
+        "¿Cómo puedo comparar un archivo con el disco?",
+        "Come posso confrontare un archivio con il disco?",
+        "Yes or no: does restic follow symlinks?",
+        "Oui ou non : est-ce que restic suit les liens ?",
+        "Ja oder nein: folgt restic den Verweisen?",
+        "¿Sí o no: sigue restic los enlaces?",
+        "What is the (?d) prefix?",
+        "What does `x ? y : z` do?",
+        'What does the question "Are you sure? (y/n)" mean?',
+        "What does https://example.org/a?b=c&d=? hold?",
         "", "?", "and", "A and B",
     ],
 )  # fmt: skip
@@ -138,3 +163,18 @@ def test_what_is_named_together_has_no_sides() -> None:
 )
 def test_a_preposition_said_twice_and_a_named_file(text: str, parts: tuple[str, ...]) -> None:
     assert split(text, "en") == parts
+
+
+@pytest.mark.parametrize(
+    ("message", "alone"),
+    [
+        ("Yes or no: does restic follow symlinks?", "does restic follow symlinks?"),
+        ("True or false? The archive is encrypted.", "The archive is encrypted."),
+        ("Oui ou non, restic suit-il les liens ?", "restic suit-il les liens ?"),
+        ("Vero o falso: l'archivio è cifrato", "l'archivio è cifrato"),
+        ("Yes or no", "Yes or no"),
+        ("What do yes or no: mean?", "What do yes or no: mean?"),
+    ],
+)
+def test_how_it_may_be_answered_is_no_part_of_a_question(message: str, alone: str) -> None:
+    assert without_yes_or_no(message) == alone

@@ -309,6 +309,10 @@ class Split(_Section):
     """"in terms of": what sides are compared in."""
     compare: Patterns = ()
     """With <side_a> and <side_b>."""
+    asker_compares: Patterns = ()
+    """Say that who asks wants to compare: "how can I compare"."""
+    yes_or_no: Patterns = ()
+    """Before a question, say how it may be answered: "yes or no:"."""
     articles: Patterns = ()
     of: Patterns = ()
     in_names: Patterns = ()

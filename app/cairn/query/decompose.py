@@ -22,7 +22,13 @@ MAX_SUBQUESTIONS: Final = 4  # bound: tests/unit/test_edges_query.py
 """That a message is split into at most."""
 
 _AND: Final = any_of(lambda one: one.split.joins)
-_SENTENCE = bounded(r"(?<=[?])[\s\"'”»)]*\s*(?=\S)")
+_SENTENCE = bounded(r"(?<=[?])(?:[\"'”»)]*\s[\s\"'”»)]*(?=\S)|(?=¿))")
+_WHOLE: Final = bounded(
+    r"`{1,3}+[^`]{1,160}`{1,3}|\([^()\n]{1,160}\)|\[[^\[\]\n]{1,160}\]|\{[^{}\n]{1,160}\}|<[^<>\n]{1,160}>"
+    r"|\"[^\"\n]{1,160}\"|“[^”\n]{1,160}”|«[^»\n]{1,160}»"
+)
+"""Code, brackets and quotations: what stands in them ends no question and parts no sides."""
+_COMMA: Final = bounded(r",\s+")
 _BULLET = bounded(r"^[ \t]*(?:[-*•–]|\(?\d{1,2}[.)]|\(?[a-h]\))[ \t]+(?P<item>\S.*)$", re.MULTILINE)
 _QUESTION: Final = any_of(lambda one: one.split.asking)
 _BEFORE_QUESTION: Final = any_of(lambda one: one.split.before_asking)
@@ -37,6 +43,7 @@ _COMPARE: Final = tuple(
     bounded(rf"{pattern}\s*(?P<tail>(?:\b{_RESPECT}\b|,|:)[^?.!]*)?[?.!\s]*$", re.IGNORECASE | re.DOTALL)
     for pattern in patterns(lambda one: one.split.compare)
 )
+_ASKER_COMPARES: Final = bounded(rf"\b{any_of(lambda one: one.split.asker_compares)}\b", re.IGNORECASE)
 _ELIDED: Final = any_of(lambda one: one.words.elided)
 _ARTICLE = bounded(rf"^(?:{any_of(lambda one: one.split.articles)}\s+|{_ELIDED}['’]\s*)(?=\S)", re.IGNORECASE)
 _OF: Final = any_of(lambda one: one.split.of)
@@ -66,7 +73,7 @@ def split(
 
     `names`: entities of the text; one of them that holds an "and" ("Johnson and Johnson") is not split.
     """
-    text = _without_source(text.strip())
+    text = without_yes_or_no(_without_source(text.strip()))
     if len(text) < 2 * MIN_CHARS or len(text) > MAX_CHARS:
         return ()
     whole = tuple(name for name in names or () if re.search(rf"\b{_AND}\b", name))
@@ -84,6 +91,28 @@ def _without_source(text: str) -> str:
     """Without the file that the question is to be answered from: "In report.pdf: what ...?"."""
     found = _SOURCE.match(text)
     return text[found.end() :] if found else text
+
+
+_YES_OR_NO: Final = bounded(
+    rf"[\s¿]*(?:{any_of(lambda one: one.split.yes_or_no)})\s*(?:[:,;?–—-]\s*|\n)(?=\S)", re.IGNORECASE
+)
+
+
+def without_yes_or_no(text: str) -> str:
+    """The question alone, without what says how it may be answered: "Yes or no: does it ...?" names no two sides."""
+    found = _YES_OR_NO.match(text)
+    return text[found.end() :] if found else text
+
+
+def _cut(text: str, separator: re.Pattern[str]) -> list[str]:
+    """The pieces between separators, of which none stands within code, brackets or a quotation."""
+    whole = [match.span() for match in _WHOLE.finditer(text)]
+    found, start = [], 0
+    for match in separator.finditer(text):
+        if not any(first < match.start() and match.end() < last for first, last in whole):
+            found.append(text[start : match.start()])
+            start = match.end()
+    return [*found, text[start:]]
 
 
 def _clean(parts: Sequence[str]) -> tuple[str, ...]:
@@ -105,7 +134,7 @@ def _by_list(text: str) -> list[str]:
 
 def _by_sentence(text: str) -> list[str]:
     """Sentences that end in a question mark; what stands before them as a statement belongs to the next question."""
-    pieces = [piece for piece in _SENTENCE.split(text) if piece.strip()]
+    pieces = [piece for piece in _cut(text, _SENTENCE) if piece.strip()]
     questions = [piece for piece in pieces if piece.rstrip(" \"'”»)").endswith("?")]
     if len(questions) < 2:
         return []
@@ -149,7 +178,10 @@ def _opens_question(text: str, match: re.Match[str], first: dict[str, int]) -> b
 
 
 def _by_comparison(text: str) -> list[str]:
-    """The two sides, each with what they are compared in: a question of facts for each."""
+    """The two sides, each with what they are compared in: a question of facts for each. None where who asks wants to do the
+    comparing: "how can I compare an archive with my disk?" is one question."""
+    if _ASKER_COMPARES.search(text):
+        return []
     for pattern in _COMPARE:
         if match := pattern.search(text):
             tail = (match["tail"] or "").strip(" ,")
@@ -163,8 +195,13 @@ def _by_comparison(text: str) -> list[str]:
                 # measured: tests/unit/test_edges_query.py
                 and all(len(side.split()) <= 12 for side in sides)
             ):
-                return [f"{side}{tail}".strip() for side in _sides(*sides)]
+                return [f"{_balanced(side)}{tail}".strip() for side in _sides(*sides)]
     return []
+
+
+def _balanced(side: str) -> str:
+    """Without the mark of code whose other one stands in the other side: "compare `a and b`"."""
+    return side.strip("`") if side.count("`") % 2 else side
 
 
 _TOGETHER_ALREADY: Final = bounded(rf"{any_of(lambda one: one.split.counted)}\b", re.IGNORECASE)
@@ -186,7 +223,7 @@ def _sides(one: str, other: str) -> list[str]:
     other = _whole(one, other)
     if match := _ASPECTS.match(one):
         return [f"{match['p']} {match['of']}", f"{match['q']} {match['of']}", f"{match['both']} {other}"]
-    return [*(part.strip() for part in one.split(",")), other]
+    return [*(part.strip() for part in _cut(one, _COMMA)), other]
 
 
 def _by_names(text: str, whole: Sequence[str]) -> list[str]:

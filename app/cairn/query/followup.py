@@ -22,6 +22,7 @@ from cairn.language.lexicon import Carry, language, refusals
 from cairn.language.linear import bounded
 from cairn.language.text import fold
 from cairn.language.tokens import Word, content_words, message_words
+from cairn.query.decompose import without_yes_or_no
 from cairn.query.intent import hard_rules
 from cairn.query.last_answer import language_wished
 from cairn.query.listing import list_request
@@ -203,7 +204,7 @@ def _newest_first(history: Sequence[Turn]) -> Iterator[tuple[int, _Exchange]]:
     """Each with its age: 1 where its question is the last message."""
     following: Turn | None = None
     for age, turn in enumerate(reversed(history), 1):
-        question = turn.content.strip()[: MAX_TEXT * 2]
+        question = without_yes_or_no(turn.content.strip()[: MAX_TEXT * 2])
         if turn.role == "user" and question:
             answer = following if following and following.role == "assistant" else None
             yield age, _Exchange(question, answer, _aside(question))

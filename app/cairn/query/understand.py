@@ -41,7 +41,7 @@ from cairn.providers.protocols import ChatModel, Vectors
 from cairn.query.classify import NONE, classify, fusion_weights
 from cairn.query.complexity import complexity
 from cairn.query.constraints import constraints_of
-from cairn.query.decompose import split
+from cairn.query.decompose import split, without_yes_or_no
 from cairn.query.entities import entities
 from cairn.query.exemplars import Exemplars
 from cairn.query.filters import Restricted, Wish, names_only_a_document, wishes, without_restrictions
@@ -90,6 +90,7 @@ async def understand(
     (None: no restrictions are read). `router` is a chat model for intents that rules and exemplars leave open. Raises nothing
     but cancellation.
     """
+    message = without_yes_or_no(message)
     if history and (wished := language_wished(message)) and (again := question_again(history)):
         plan = await understand(
             *again, vocabulary=vocabulary, embed=embed, chat=chat, settings=settings, exemplars=exemplars, find=find,
