@@ -5,20 +5,27 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.domain.passage import Passage
+from cairn.domain.plan import IntentMatch, Vocabulary
 from cairn.domain.question import SourceRef, Turn
 from cairn.language.identify import by_words
+from cairn.providers.protocols import Vectors
 from cairn.query.entities import entities
-from cairn.query.followup import Carried, carry, listed, parts_alone
+from cairn.query.followup import Carried, asks_of_another, carry, listed, parts_alone
 from cairn.query.rewrite_after import rewrite_after
+from cairn.query.understand import understand
+from cairn.settings import Settings
 from tests.waiting import patience
 
 
@@ -496,3 +503,118 @@ def test_a_message_may_lean_on_the_window_and_this_on_what_is_older() -> None:
     assert carry("and Germany?", history, "en", names, window=5).text == "What is the capital of Germany?"
     history = [turn("assistant" if place % 2 else "user", text) for place, text in enumerate((*FRANCE, *thanks))]
     assert carry("and Germany?", history, "en", names, window=5).text == "and Germany?"
+
+
+FMT = ("What does caddy fmt do?", "It formats the Caddyfile. [1]")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Which matchers are there?", "What matchers exist?", "List all the directives", "What are all the commands?",
+        "Welche Befehle gibt es?", "Quelles directives y a-t-il ?", "¿Qué directivas hay?", "Quali direttive ci sono?",
+    ],
+)  # fmt: skip
+def test_which_things_there_are_is_asked_of_all(message: str) -> None:
+    assert after(message, *FMT).text == message
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Which ones are there?", "Which options are there?", "Which options does it have?", "What are the limits?",
+        "Welche Optionen gibt es?", "Quelles options y a-t-il ?", "¿Qué opciones hay?",
+    ],
+)  # fmt: skip
+def test_which_parts_there_are_is_asked_of_what_was_spoken_of(message: str) -> None:
+    assert "caddy fmt" in after(message, *FMT).text
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "text"),
+    [
+        (("What is on-demand TLS?", "It gets certificates when needed, without DNS. [1]"), "When is it useful?",
+         "When is on-demand TLS useful?"),
+        (("What is staggered file versioning?", "It keeps more than Simple File Versioning."), "When is it useful?",
+         "When is staggered file versioning useful?"),
+        (("What does the tls directive do?", "It configures TLS by ACME."), "Is it needed?", "Is tls directive needed?"),
+        (("Was ist das Archiv?", "Ein Ort der Borg GmbH."), "Wann ist es nötig?", "Wann ist es nötig Archiv?"),
+        (("¿Qué es el tomate?", "Una fruta de México."), "¿Cuándo se come esto?", "¿Cuándo se come esto tomate?"),
+        (FRANCE, "how big is it?", "how big is Paris?"),
+        (("What is one two three four five?", "It is like DNS."), "When is it useful?", "When is DNS useful?"),
+        (("What is big red old wood?", "It is like DNS."), "When is it useful?", "When is big red old wood useful?"),
+        (("What is big red old wet wood?", "It is like DNS."), "When is it useful?", "When is DNS useful?"),
+    ],
+)  # fmt: skip
+def test_what_was_asked_to_be_explained_is_spoken_of_and_not_a_name_of_the_answer(
+    said: tuple[str, str], message: str, text: str
+) -> None:
+    assert after(message, *said).text == text
+
+
+VERSIONING = ("What is staggered file versioning?", "It keeps versions in intervals.")
+
+
+@pytest.mark.parametrize(
+    ("messages", "text"),
+    [
+        (("What about simple?",), "What is staggered file versioning simple?"),
+        (("What about simple?", "and trash can?"), "What is staggered file versioning trash can?"),
+        (("What about simple?", "and the trash can?", "how about external?"),
+         "What is staggered file versioning external?"),
+        (("and simple?", "and trash can?"), "What is staggered file versioning trash can?"),
+        (("and for contractors?", "and in Germany?"),
+         "What is staggered file versioning for contractors in Germany?"),
+    ],
+)  # fmt: skip
+def test_of_a_chain_of_what_about_each_replaces_the_one_before(messages: tuple[str, ...], text: str) -> None:
+    said = [*VERSIONING, *(each for message in messages[:-1] for each in (message, "It keeps five."))]
+    assert after(messages[-1], *said).text == text
+
+
+@pytest.mark.parametrize(
+    ("message", "language", "another"),
+    [
+        ("What about simple?", "en", True), ("How about deeper?", "en", True), ("and simple?", "en", True),
+        ("und einfach?", "de", True), ("Et simple ?", "fr", True), ("¿Y simple?", "es", True), ("E semplice?", "it", True),
+        ("and simpler?", "en", False), ("simple", "en", False), ("what about it?", "en", False), ("and why?", "en", False),
+    ],
+)  # fmt: skip
+def test_what_about_is_no_wish_about_the_last_answer(message: str, language: str, *, another: bool) -> None:
+    assert asks_of_another(message, language) is another
+
+
+class NoExamples:
+    async def match(self, *_: object, **__: object) -> None:
+        return None
+
+
+class Simplifies:
+    """Exemplars to which every message is a wish for simpler words."""
+
+    async def match(self, *_: object, **__: object) -> IntentMatch:
+        return IntentMatch("simplify", 0.8, 1, "as an example")
+
+
+@pytest.mark.parametrize(
+    ("message", "intent", "text"),
+    [
+        ("What about simple?", "question", "What is staggered file versioning simple?"),
+        ("and simple?", "question", "What is staggered file versioning simple?"),
+        ("simpler please", "simplify", "simpler please staggered file versioning"),
+        ("True or false: does it keep all?", "question", "does staggered file versioning keep all?"),
+    ],
+)
+async def test_a_message_is_understood_by_what_it_asks(message: str, intent: str, text: str) -> None:
+    async def look(words: Sequence[str]) -> Vocabulary:
+        return Vocabulary(0, {})
+
+    async def embed(texts: Sequence[str]) -> Vectors:
+        return np.zeros((len(texts), 2), np.float32)
+
+    exemplars: Any = Simplifies() if intent == "simplify" or "about" in message else NoExamples()
+    history = [turn("user", VERSIONING[0]), turn("assistant", VERSIONING[1])]
+    plan = await understand(
+        message, history, vocabulary=look, embed=embed, chat=None, settings=Settings(), exemplars=exemplars
+    )
+    assert (plan.intent.intent, plan.text) == (intent, text)

@@ -972,7 +972,17 @@ class Carry(_Section):
     defines: Patterns = ()
     """Ask what a thing is, however few words name it."""
     openers: Patterns = ()
-    """Begin a new focus of the last question: "what about"."""
+    """Begin a new focus of the last question: "and"."""
+    about: Patterns = ()
+    """Also, and never a wish about the last answer: "what about"."""
+    no_wishes: Words = NONE
+    """Words that are such a wish alone, but not behind an opener: "and simple?"."""
+    all_there_is: Patterns = ()
+    """Whole messages that ask which things, <x>, there are, of whatever."""
+    belongs: Words = NONE
+    """Of these, things that are always of something: "options", "steps"."""
+    subjects: Patterns = ()
+    """Whole questions that ask what a thing, <x>, is or does."""
     compares: Patterns = ()
     """Hold what was asked about against something else, <x>, which ends the message."""
     several: Patterns = ()

@@ -18,7 +18,7 @@ from typing import Final
 from cairn.domain.plan import Intent
 from cairn.domain.question import Turn
 from cairn.language.identify import by_words
-from cairn.language.lexicon import Carry, language, refusals
+from cairn.language.lexicon import DEFAULT, Carry, language, refusals
 from cairn.language.linear import bounded
 from cairn.language.text import fold
 from cairn.language.tokens import Word, content_words, message_words
@@ -57,7 +57,8 @@ class Carried:
     """`text` is what to retrieve by; `terms` of it came from the conversation, none where the message stands alone. `refers`: a
     word of the message stands for them ("how much is that?"), so that something else is asked of what was spoken of. `item`: it
     is about one of several things ("the second one"); `alone`: that thing, where the message asks nothing of it. `parts`: the
-    questions that are to be held against each other, and `compared` what each is about."""
+    questions that are to be held against each other, and `compared` what each is about. `base`: the question before, where only a
+    new focus stands behind it."""
 
     text: str
     terms: tuple[str, ...] = ()
@@ -67,13 +68,15 @@ class Carried:
     alone: str = ""
     parts: tuple[str, ...] = ()
     compared: tuple[str, ...] = ()
+    base: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
     """What was last spoken of. `question` stands alone already; `names` are its own; `answered`: names that only the answer has;
     `items`: what the answer lists, else what the question names beside each other; `titles`: of the sources it cites;
-    `documents`: external ids, where the question asked for a list of documents."""
+    `documents`: external ids, where the question asked for a list of documents; `base`: the question without the focus that
+    stands behind it."""
 
     question: str
     names: tuple[str, ...]
@@ -81,6 +84,7 @@ class Topic:
     items: tuple[str, ...] = ()
     titles: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
+    base: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -127,6 +131,15 @@ def _asked_alone(made: Carried) -> str:
     return made.parts[-1] if made.parts else made.text
 
 
+def asks_of_another(message: str, language: str) -> bool:
+    """Whether it asks the last question of something else: "what about simple?" wants nothing made simple."""
+    found = _Message(message, language, lambda text, language: ())
+    focus = found.new_focus()
+    return focus is not None and bool(
+        found.rules.about.match(found.folded) or fold(focus) in found.rules.words.no_wishes
+    )
+
+
 def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
     """The message with what it leans on, out of `topic`."""
     found = _Message(message, language, names)
@@ -166,7 +179,7 @@ def topic_of(history: Sequence[Turn], language: str, names: Names, *, window: in
             resolved = resolve(one.question, topic, spoken, names) if topic else Carried(one.question)
             if topic is None or content_words(resolved.text):
                 topic = _topic(resolved.text, spoken, one.answer, names)
-                topic = replace(topic, items=resolved.compared or topic.items)
+                topic = replace(topic, items=resolved.compared or topic.items, base=resolved.base)
         elif topic and (items := listed(_answer_text(one.answer))):
             topic = replace(topic, items=items)
     return topic
@@ -217,7 +230,9 @@ def _aside(message: str) -> Intent | None:
     if language_wished(message):
         return "simplify"
     match = hard_rules(message, has_history=True)
-    return match.intent if match and match.intent not in ("question", "command") else None
+    if match is None or match.intent in ("question", "command"):
+        return None
+    return None if asks_of_another(message, by_words(message) or DEFAULT) else match.intent
 
 
 def _topic(question: str, language: str, answer: Turn | None, names: Names) -> Topic:
@@ -292,12 +307,17 @@ def listed(answer: str) -> tuple[str, ...]:
 # --- what a message says by itself ------------------------------------------------------------------------------------------
 
 
+def _folded(text: str) -> str:
+    """Letter by letter, so that places stay."""
+    return "".join(folded if len(folded := fold(letter)) == 1 else letter for letter in text)
+
+
 class _Message:
     """A message with its words and names, and what the collection knows of them."""
 
     def __init__(self, text: str, language: str, names: Names) -> None:
         self.text = text[:MAX_CHARS]
-        self.folded = "".join(folded if len(folded := fold(letter)) == 1 else letter for letter in self.text)
+        self.folded = _folded(self.text)
         self.rules = _rules(language)
         self.words = message_words(self.text)
         self.names = _own_names(self.text, language, names)
@@ -313,8 +333,13 @@ class _Message:
 
     def says_too_little(self) -> bool:
         """Whether its own words hardly name a subject."""
-        defines = self.rules.defines.match(self.folded)
-        return not self.content or (not self.names and len(self.content) <= TOO_LITTLE and not defines)
+        whole = self.rules.defines.match(self.folded) or self.asks_what_there_is()
+        return not self.content or (not self.names and len(self.content) <= TOO_LITTLE and not whole)
+
+    def asks_what_there_is(self) -> bool:
+        """ "Which matchers are there?": of all of them; "which options are there?" is of what was spoken of."""
+        match = self.rules.all_there_is.match(self.folded)
+        return match is not None and match[match.lastindex or 0] not in self.rules.words.belongs
 
     def holds_before(self, end: int, most: int) -> bool:
         """Whether something before `end` can be meant by a word there: a name, or at least `most` words of content."""
@@ -414,6 +439,9 @@ class _Rules:
     nothing: re.Pattern[str]
     defines: re.Pattern[str]
     openers: re.Pattern[str]
+    about: re.Pattern[str]
+    all_there_is: re.Pattern[str]
+    subjects: re.Pattern[str]
     compares: re.Pattern[str]
     article: re.Pattern[str]
     several: re.Pattern[str]
@@ -444,7 +472,10 @@ def _rules(code: str) -> _Rules:
         ordinals=ordinals,
         nothing=_any(raw.nothing),
         defines=bounded(rf"[\s¿]*(?:{'|'.join(raw.defines) or _NEVER})"),
-        openers=bounded(rf"[\s¿¡]*(?:(?:{'|'.join(raw.openers) or _NEVER})(?!\w)[\s,]*)+"),
+        openers=bounded(rf"[\s¿¡]*(?:(?:{'|'.join((*raw.openers, *raw.about)) or _NEVER})(?!\w)[\s,]*)+"),
+        about=bounded(rf"[\s¿¡]*(?:{'|'.join(raw.about) or _NEVER})(?!\w)"),
+        all_there_is=bounded(rf"[\s¿]*(?:{'|'.join(raw.all_there_is) or _NEVER})[\s?!.…]*$".replace("<x>", r"(\w+)")),
+        subjects=bounded(rf"[\s¿]*(?:{'|'.join(raw.subjects) or _NEVER})[\s?!.…]*$".replace("<x>", _OTHER)),
         compares=bounded(rf"[\s¿¡]*(?:{'|'.join(raw.compares) or _NEVER})[\s?!.…]*$".replace("<x>", _OTHER)),
         article=bounded(rf"^(?:{articles})", re.IGNORECASE),
         several=_any(raw.several),
@@ -497,10 +528,14 @@ def _refocused(message: str, focus: str, topic: Topic, found: _Message) -> Carri
     """ "and Germany?" after "What is the capital of France?": the question before, with Germany in it. A name takes the place of
     the only name, a number of the only number; else what is new stands behind, as "not in France" does, which would be lost."""
     reason = f"the last question with {focus!r} in it"
-    question = topic.question
+    bare = _is_bare(focus, found.rules)
+    question = (
+        bare and topic.base
+    ) or topic.question  # of "what about A?" and "what about B?" each is asked for itself
     if any(word.folded in found.rules.negations for word in message_words(focus)):
         return replace(_behind(question, (focus,), reason), terms=topic.words[:MAX_TERMS])
-    for old, new in ((topic.names, found.names), (_NUMBER.findall(question), _NUMBER.findall(focus))):
+    names = tuple(name for name in topic.names if name in question)
+    for old, new in ((names, found.names), (_NUMBER.findall(question), _NUMBER.findall(focus))):
         if len(old) == 1 and new and not any(one in question for one in new):
             numbered = re.search(rf"{re.escape(new[0])}(?:\s+\d+)?", focus)
             one = numbered.group() if numbered else new[0]
@@ -511,7 +546,16 @@ def _refocused(message: str, focus: str, topic: Topic, found: _Message) -> Carri
         text = f"{question[: place[0]]}{focus}{question[place[1] :]}"
         kept = tuple(word for word in topic.words if word in text)
         return Carried(text[:MAX_TEXT], kept[:MAX_TERMS], reason)
-    return replace(_behind(question, (focus,), reason), terms=topic.words[:MAX_TERMS])
+    made = _behind(question, (focus,), reason)
+    kept = tuple(word for word in topic.words if word in question)
+    return replace(made, terms=kept[:MAX_TERMS], base=question if bare else "")
+
+
+def _is_bare(focus: str, rules: _Rules) -> bool:
+    """Whether it is a thing alone, not one that a preposition puts somewhere ("for contractors"), nor a number."""
+    first = next(iter(message_words(focus)), None)
+    articles = rules.words.articles.split()
+    return first is not None and not first.text.isdigit() and (first.content or first.folded in articles)
 
 
 def _same_place(question: str, focus: str, articles: str) -> tuple[int, int] | None:
@@ -598,6 +642,8 @@ def _meant(word: Word, topic: Topic, rules: _Rules) -> Sequence[str]:
         return topic.words
     if word.folded in rules.words.demonstratives:
         return topic.words[:BESIDE_A_KIND]
+    if subject := _subject(topic.question, rules):
+        return (subject,)
     asked_who_or_where = bool(asked & rules.words.names)
     if asked_who_or_where:  # its subject stands beside its answer: both may be meant
         return (*(topic.names or topic.words), *topic.answered)
@@ -606,3 +652,19 @@ def _meant(word: Word, topic: Topic, rules: _Rules) -> Sequence[str]:
     if asked_which and not only_names:  # "what is Siemens?" stays with Siemens, "which city ...?" goes on with the city
         return topic.answered or topic.names
     return topic.names
+
+
+SUBJECT_WORDS: Final = 4  # bound: tests/unit/test_carry.py
+"""Words of a subject that can stand in the place of "it"."""
+
+
+def _subject(question: str, rules: _Rules) -> str:
+    """What a question asks to be explained: "on-demand TLS" of "what is on-demand TLS?", which goes on to be spoken of, whatever
+    names the answer has. "" where it asks for something of it ("what is the capital of France?")."""
+    match = rules.subjects.match(_folded(question))
+    if match is None or match.lastindex is None:
+        return ""
+    subject = question[slice(*match.span(match.lastindex))].strip()
+    words = subject.split()
+    says = all(any(word.content for word in message_words(one)) for one in words)
+    return subject if 0 < len(words) <= SUBJECT_WORDS and says else ""

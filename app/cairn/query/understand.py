@@ -45,7 +45,7 @@ from cairn.query.decompose import split, without_yes_or_no
 from cairn.query.entities import entities
 from cairn.query.exemplars import Exemplars
 from cairn.query.filters import Restricted, Wish, names_only_a_document, wishes, without_restrictions
-from cairn.query.followup import Carried, carry, last_question, parts_alone
+from cairn.query.followup import Carried, asks_of_another, carry, last_question, parts_alone
 from cairn.query.intent import MALFORMED, ONLY_STOP_WORDS, by_model, hard_rules
 from cairn.query.last_answer import language_wished, question_again, wish_of
 from cairn.query.listing import list_request, request_after
@@ -123,8 +123,10 @@ async def _planned(
         listed = IntentMatch("question", 0.9, 0, "asks for a list or a count of documents") if run.listing else None
         run.wish = wish_of(message, _spoken(run) or DEFAULT) if history and not (listed or chat) else None
         wished = IntentMatch("followup", 0.9, 0, f"{run.wish.wants} of the last answer") if run.wish else None
-        intent = listed or wished or hard_rules(message, has_history=bool(history), language=_spoken(run))
         before = _spoken(run) or DEFAULT
+        another = not (listed or wished) and bool(history) and asks_of_another(message, by_words(message) or before)
+        anew = IntentMatch("question", 0.9, 0, "the last question, of something else") if another else None
+        intent = listed or wished or anew or hard_rules(message, has_history=bool(history), language=_spoken(run))
         language = by_words(message) or language_of(message, before) or before
     if intent and intent.intent in NO_RETRIEVAL:
         return _plan(run, intent, Carried(message), (), None, language, has_graph)
