@@ -10,13 +10,22 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from cairn.answer.asked_on import BEHIND, find_example, find_extreme, find_item, find_reason, find_stated, places_quoted
+from cairn.answer.asked_on import (
+    BEHIND,
+    find_example,
+    find_extreme,
+    find_item,
+    find_reason,
+    find_shown,
+    find_stated,
+    places_quoted,
+)
 from cairn.answer.candidates import Candidate, candidates
 from cairn.domain.passage import Passage
 from cairn.domain.plan import LastAnswerWish
 from cairn.domain.question import SourceRef, Turn
 from cairn.language.lexicon import languages
-from cairn.query.last_answer import gives, language_wished, question_again, wish_of
+from cairn.query.last_answer import gives, language_wished, question_again, titles_examples, wish_of
 
 EXAMPLE, REASON = LastAnswerWish("example"), LastAnswerWish("reason")
 SHORTEST = LastAnswerWish("extreme", ("length", "time"), least=True, word="shortest")
@@ -304,6 +313,61 @@ def test_the_example_is_of_the_section_that_was_quoted() -> None:
     assert elsewhere is not None
     assert "airport" in elsewhere.text
     assert find_example(found, [], "Who directs the harbour?", fits(EXAMPLE)) is None
+
+
+DIRECTIVE = """# tls
+
+The tls directive sets how certificates are had, e.g. by ACME.
+
+## Syntax
+
+```
+tls <cert> <key>
+```
+
+## Examples
+
+Use your own certificate:
+
+```
+tls cert.pem key.pem
+```
+"""
+LOG = "# log\n\nThe log directive writes.\n\n```\nlog <name>\n```\n\n# Other\n\nIt is other.\n\n```\nother\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted", "shown"),
+    [
+        (DIRECTIVE, "The tls directive", "tls cert.pem key.pem"),
+        (LOG, "The log directive", "log <name>"),
+        (LOG, "It is other", "other"),
+        (f"{DIRECTIVE}\n{LOG}", "The log directive", "log <name>"),
+        ("# Log\n\n## Writing\n\nIt writes.\n\n## Example\n\nIt writes to disk here.\n", "It writes.", "It writes to disk here."),
+        ("# Log\n\nIt writes well.\n\n# Disk\n\n## Example\n\n```\ndisk\n```\n", "It writes well.", None),
+        (DIRECTIVE, None, None),
+    ],
+)  # fmt: skip
+def test_an_example_is_what_the_document_shows_as_one(text: str, quoted: str | None, shown: str | None) -> None:
+    made = [passage(text)]
+    found = candidates(made)
+    places = [at for at, one in enumerate(found) if quoted and one.text.startswith(quoted)]
+    given = find_shown(found, made, places, titles_examples)
+    assert (given and shown and shown in given.text) or given is shown
+
+
+@pytest.mark.parametrize(
+    ("heading", "told"),
+    [
+        ("Examples", True), ("Example", True), ("Usage examples", True), ("Example configuration", True),
+        ("Examples of use", True), ("Beispiele", True), ("Anwendungsbeispiel", True), ("Exemples d'utilisation", True),
+        ("Ejemplos", True), ("Esempio di uso", True),
+        ("Syntax", False), ("For the example above to work", False), ("Counterexamples in logic", False),
+        ("An example is not all that you need here", False), ("", False),
+    ],
+)  # fmt: skip
+def test_the_heading_of_examples_is_told(heading: str, *, told: bool) -> None:
+    assert titles_examples(heading) is told
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Final
+from uuid import UUID
 
 from cairn.answer.answer_type import denies
 from cairn.answer.candidates import Candidate
@@ -55,6 +56,33 @@ def find_example(found: Sequence[Candidate], quoted: Sequence[int], asked: str, 
     given = [at for at, candidate in enumerate(found) if gives(candidate)]
     best = max(given, key=nearness, default=None)
     return found[best] if best is not None and any(nearness(best)[:2]) else None
+
+
+def find_shown(
+    found: Sequence[Candidate], passages: Sequence[Passage], quoted: Sequence[int], is_example: Callable[[str], bool]
+) -> Candidate | None:
+    """What the document that was quoted shows as an example: its code, else its first words, below a heading that says so
+    (`is_example`), of the section that was quoted or of one above it; else code in the section that was quoted. None where
+    nothing was quoted."""
+
+    def position(at: int) -> tuple[UUID, int]:
+        passage = passages[found[at].rank]
+        return passage.document_id, passage.start + found[at].unit.start
+
+    near = []
+    for at, one in enumerate(found):
+        above = one.path.split(". ")
+        place = next((place for place, heading in enumerate(above) if is_example(heading)), None)
+        if place is None or at in quoted:
+            continue
+        for first in quoted:
+            (document, start), (quoted_document, quoted_start) = position(at), position(first)
+            if document == quoted_document and (not place or above[place - 1] in found[first].path):
+                near.append((start < quoted_start, place == 0, one.unit.kind != "code", abs(start - quoted_start), at))
+    if near:
+        return found[min(near)[-1]]
+    code = (at for at, one in enumerate(found) if one.unit.kind == "code" and at not in quoted)
+    return next((found[at] for at in code if any(_same_section(found[first], found[at]) for first in quoted)), None)
 
 
 def places_quoted(found: Sequence[Candidate], passages: Sequence[Passage], sources: Iterable[SourceRef]) -> list[int]:

@@ -1007,6 +1007,8 @@ class LastAnswer(_Section):
     reasons: Patterns = ()
     example_marks: Patterns = ()
     """By which a sentence of a document is known as an example; as a reason by `asked.reasons`."""
+    example_headings: Patterns = ()
+    """Whole headings below which there are examples, folded."""
     extremes: Patterns = ()
     """"Which of them is the <x>", where <x> is one of the words of `least` and `most`, by kinds of quantities
     (cairn/language/numbers.py); "any": of whichever all have."""

@@ -76,6 +76,12 @@ def gives(wish: LastAnswerWish, code: str, sentence: str) -> bool:
     return bool(_marks(wish.wants, code).search(fold(sentence.replace("’", "'"))))
 
 
+def titles_examples(heading: str) -> bool:
+    """Whether it is the heading of examples, in any language: "Examples", "Usage example"."""
+    text = _loose(heading)
+    return bool(text) and any(_headings(one.code).fullmatch(text) for one in languages())
+
+
 # --- patterns ------------------------------------------------------------------------------------------------------------
 
 
@@ -90,6 +96,11 @@ _PUNCTUATION: Final = bounded(r"[^\w\s'-]")
 @cache
 def _examples(code: str) -> re.Pattern[str]:
     return language(code).compiled(*language(code).last_answer.examples)
+
+
+@cache
+def _headings(code: str) -> re.Pattern[str]:
+    return language(code).compiled(*language(code).last_answer.example_headings)
 
 
 @cache

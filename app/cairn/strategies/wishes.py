@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from cairn.answer.across import written_in
-from cairn.answer.asked_on import find_example, find_extreme, find_item, find_reason, find_stated, places_quoted
+from cairn.answer.asked_on import (
+    find_example,
+    find_extreme,
+    find_item,
+    find_reason,
+    find_shown,
+    find_stated,
+    places_quoted,
+)
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.cite import citation
 from cairn.answer.computed import CONFIDENCE
@@ -26,7 +34,7 @@ from cairn.domain.question import Exchange
 from cairn.language.text import fold
 from cairn.query.entities import entities
 from cairn.query.followup import topic_of
-from cairn.query.last_answer import gives
+from cairn.query.last_answer import gives, titles_examples
 from cairn.runs.context import Outcome, Run
 from cairn.runs.progress import reading
 from cairn.strategies.draft import advise
@@ -52,8 +60,11 @@ async def grant(run: Run, exchange: Exchange, originals: Sequence[Passage]) -> O
     def fits(one: Candidate) -> bool:
         return gives(wish, spoken[one.rank], one.text)
 
-    reason = wish.wants == "reason"
-    given = find_reason(found, quoted, fits) if reason else find_example(found, quoted, exchange.question, fits)
+    if wish.wants == "reason":
+        given = find_reason(found, quoted, fits)
+    else:
+        shown = find_shown(found, originals, quoted, titles_examples)
+        given = shown or find_example(found, quoted, exchange.question, fits)
     return _quoted(run, exchange, originals, given) if given else None
 
 
