@@ -58,7 +58,7 @@ from cairn.strategies.missing_names import About, beginnings_of, find_absent, na
 from cairn.strategies.reading import near_chunks, reader_for
 from cairn.strategies.replies import SHOWN, question_back
 from cairn.strategies.respelled import respelled
-from cairn.strategies.sides import not_of_others
+from cairn.strategies.sides import not_of_others, sections_of
 from cairn.strategies.to_the_point import beside_the_point
 
 Making = Callable[[], Awaitable[Outcome]]
@@ -280,7 +280,11 @@ async def _extracted(run: Run, material: Material) -> Draft:
     sides = [] if any(text.endswith("?") for text in texts) else texts
     for text, passages in material.parts:
         read = not_of_others(text, sides, passages)
-        draft = await _extract(run, material, text, read, len(cited) + 1, most=1)
+        draft = None
+        if sides and (own := sections_of(text, passages)):
+            draft = await _extract(run, material, text, own, len(cited) + 1, most=1)
+        if draft is None or not draft.found:
+            draft = await _extract(run, material, text, read, len(cited) + 1, most=1)
         # what is said of both is said; is more said of this one?
         if sides and draft.found and repeats_only(draft, cited):
             beside = replace(material, known="\n".join(one.quote for one in cited), enough=NAMED_ENOUGH)
