@@ -140,3 +140,51 @@ async def test_what_a_named_document_says_is_shown_from_fifteen_in_a_hundred_on(
         assert await collections.calibrate(connection, services.principal, "handbook", lines.as_json())
     answer = await answered(services, "How many days of leave do employees have in leave.md?")
     assert any(not one.instead for one in answer.citations) is shown
+
+
+MANUALS = {
+    "nonroot.md": (
+        "# Backing up as another user\n\nNotes on important permissions: a section on what the user may read stands here.\n\n"
+        "## Rights\n\nGive the program the rights to read files.\n"
+    ),
+    "quick.md": (
+        "# Quick start\n\nInstall the program before all else, then begin.\n\n## Important note about permissions\n\n"
+        "Run it as the same user at all times, or the archive cannot be opened.\n\n## First steps\n\nMake an archive now.\n"
+    ),
+    "commands.md": (
+        "# Commands\n\n## caddy run\n\nRuns the server and blocks until it is stopped.\n\n## caddy start\n\n"
+        "Starts the server in the background, which caddy run does not, and returns at once.\n"
+    ),
+}
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def manuals(services_of_module: Services) -> Services:
+    for name, text in MANUALS.items():
+        source = Source(name, name, text.encode(), None, "text/markdown", {}, is_text=True)
+        [outcome] = await index_now(services_of_module, "manuals", [source])
+        assert isinstance(outcome, Indexed), outcome
+    return services_of_module
+
+
+async def test_a_section_that_is_named_comes_before_a_document_that_is_guessed(manuals: Services) -> None:
+    for question in (
+        "Summarise the section Important note about permissions",
+        "Summarise important note about permissions",
+    ):
+        answer = await answered(manuals, question, collection="manuals")
+        assert {citation.external_id for citation in answer.citations} == {"quick.md"}
+        assert "same user" in answer.answer
+        assert "First steps" not in answer.answer
+        assert answer.confidence == 1.0
+
+
+async def test_a_document_that_no_title_and_no_heading_names_is_a_guess(manuals: Services) -> None:
+    answer = await answered(manuals, "Summarise the notes on reading permissions", collection="manuals")
+    assert answer.confidence < 0.5
+
+
+async def test_each_side_is_answered_from_the_section_that_is_called_so(manuals: Services) -> None:
+    answer = await answered(manuals, "compare caddy start and caddy run", collection="manuals")
+    assert "background" in answer.answer
+    assert "blocks" in answer.answer

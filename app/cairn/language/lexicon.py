@@ -401,6 +401,8 @@ class Documents(_Section):
     """What one does with documents."""
     called: Words = NONE
     """What documents and collections are called."""
+    parts: Words = NONE
+    """What sections of documents are called."""
     formats: Mapping[str, Words] = Field(default_factory=dict)
     """What files of a format are called ("deck", "workbook"), by a part of their media type."""
     placeholders: Phrases = ()

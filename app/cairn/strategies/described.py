@@ -6,14 +6,15 @@ What it is (a kind, a format), when it is from, and words of its title, file nam
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 from uuid import UUID
 
 from cairn.domain.document import ListedDocument
+from cairn.domain.passage import Passage
 from cairn.language.dates import months_in
-from cairn.language.lexicon import languages
+from cairn.language.lexicon import every, languages
 from cairn.language.text import fold
 from cairn.language.tokens import alike, terms
 from cairn.query.listing import kind_spellings, states_kind
@@ -66,6 +67,45 @@ def described_in(message: str) -> Description | None:
 
 
 _OF_MONTH: Final = re.compile(r"(?:of|from|in) may(?!\w)")
+
+
+_PARTS: Final = every(lambda one: one.documents.parts)
+
+
+def names_part(message: str) -> bool:
+    """Whether it speaks of a section of a document: "the section Permissions"."""
+    return any(word in _PARTS for word in terms(message))
+
+
+def named_words(message: str) -> tuple[str, ...]:
+    """Folded words by which a document or a section of one is meant."""
+    return tuple(word for word in map(fold, topic(message)) if word not in _PARTS)
+
+
+def section_named(message: str, passages: Sequence[Passage]) -> tuple[UUID, str] | None:
+    """The document and the heading that a message names: each has all words of the other. Of what says no more than "the
+    contract" only where it speaks of a section; nor is a title one."""
+    said, wanted, part = frozenset(terms(message)), named_words(message), names_part(message)
+    if not wanted or not (part or len(wanted) > 1):
+        return None
+    for passage in passages:
+        for path in (passage.headings, *(mark.headings for mark in passage.landmarks)):
+            for heading in path if part else path[1:]:
+                words = {word for word in terms(heading) if not word[0].isdigit()}
+                if words and words <= said and words.issuperset(wanted):
+                    return passage.document_id, heading
+    return None
+
+
+def is_guess(wanted: Sequence[str], names: Iterable[str]) -> bool:
+    """Whether no title and no heading has all the words that were said: what was taken may be something else."""
+    return bool(wanted) and not any(_has_all(wanted, name) for name in names)
+
+
+def _has_all(wanted: Sequence[str], name: str) -> bool:
+    plain = fold(name).replace("_", " ")
+    vocabulary = frozenset(terms(plain))
+    return all(stands_in_names(word, plain, vocabulary) for word in wanted)
 
 
 def _format_of(word: str) -> frozenset[str]:

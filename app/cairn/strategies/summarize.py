@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
+from cairn.answer.confidence import GUESS
 from cairn.answer.context import rendered
 from cairn.answer.extract import not_found
 from cairn.answer.lexrank import digest
@@ -34,10 +35,19 @@ from cairn.providers.protocols import Message
 from cairn.runs.context import Material, Outcome, Run
 from cairn.runs.gather import gather
 from cairn.runs.progress import counted, reading
-from cairn.strategies.described import Description, described_in, fitting
+from cairn.strategies.described import (
+    Description,
+    described_in,
+    fitting,
+    is_guess,
+    named_words,
+    names_part,
+    section_named,
+)
 from cairn.strategies.document_names import find_named_documents, topic
 from cairn.strategies.draft import advise, answer_from, write_answer, write_or_quote
 from cairn.strategies.fast import answer_empty
+from cairn.strategies.sides import sections_of
 
 MOST_OPENED: Final = 500
 """Documents whose beginning is read to find out which of them a message describes."""
@@ -58,20 +68,47 @@ async def summarize(run: Run) -> Outcome:
     if not documents:
         return await answer_empty(run)
     chosen = [item for item in documents if item.external_id in run.plan.documents]
+    found: Material | None = None
+    if not chosen and _may_mean_section(run, documents):
+        found = await gather(run, factor=SUBJECT_FACTOR)
+        if named := section_named(run.plan.text, found.passages):
+            return await _summarize_section(run, *named, found, filters)
     if not chosen and (wanted := described_in(run.plan.text)):
         described = await _summarize_described(run, wanted, documents, filters)
         if described is not None:
             return described
     chosen = chosen or find_named_documents(question.text, documents) or find_named_documents(run.plan.text, documents)
     if not chosen and run.plan.summary != "whole" and (subject := topic(run.plan.text)):
-        return await _summarize_subject(run, " ".join(subject))
+        return await _summarize_subject(run, " ".join(subject), found)
     return await _summarize_documents(run, chosen, documents, filters)
 
 
-async def _summarize_documents(
-    run: Run, chosen: list[ListedDocument], documents: list[ListedDocument], filters: Mapping[str, Any]
+def _may_mean_section(run: Run, documents: list[ListedDocument]) -> bool:
+    """Not where it says of what kind, from when or by what name a document is."""
+    wanted = described_in(run.plan.text)
+    told = wanted and (wanted.formats or wanted.forms or wanted.months or wanted.years)
+    if run.plan.summary == "whole" or told:
+        return False
+    several = len(named_words(run.plan.text)) > 1 and not find_named_documents(run.plan.text, documents)
+    return names_part(run.plan.text) or several
+
+
+async def _summarize_section(
+    run: Run, document: UUID, heading: str, found: Material, filters: Mapping[str, Any]
 ) -> Outcome:
-    """Of the chosen documents, or of all where none is."""
+    """All that stands below a heading of a document."""
+    budget = run.settings.answer.summary_tokens
+    whole = await run.deps.library.read(run.question.collection, [document], max_tokens=budget, filters=filters)
+    near = [passage for passage in found.passages if passage.document_id == document]
+    parts = sections_of(heading, whole.passages) or sections_of(heading, near) or tuple(near)
+    return await _summarize_reading(run, DocumentReading(parts, len(parts)), 1)
+
+
+async def _summarize_documents(
+    run: Run, chosen: list[ListedDocument], documents: list[ListedDocument], filters: Mapping[str, Any],
+    wanted: Sequence[str] = (),
+) -> Outcome:  # fmt: skip
+    """Of the chosen documents, or of all where none is. `wanted`: words by which they were guessed."""
     question, ids = run.question, [item.id for item in chosen] or None
     budget = run.settings.answer.summary_tokens
     reading = await run.deps.library.read(question.collection, ids, max_tokens=budget, filters=filters)
@@ -80,7 +117,11 @@ async def _summarize_documents(
         view = await overview(run, budget)
     if view:
         reading = replace(reading, passages=view.passages)
-    return await _summarize_reading(run, reading, chosen or documents, view)
+    names = [f"{item.title} {item.external_id}" for item in chosen]
+    paths = (path for one in reading.passages for path in (one.headings, *(mark.headings for mark in one.landmarks)))
+    headings = {heading for path in paths for heading in path}
+    guessed = is_guess(wanted, (*names, *headings))
+    return await _summarize_reading(run, reading, len(chosen or documents), view, most=GUESS if guessed else 1.0)
 
 
 async def _summarize_described(
@@ -99,8 +140,8 @@ async def _summarize_described(
         run.emit(Token(draft.text))
         return Outcome(draft, "fixed", confidence=0.0)
     if wanted.several:
-        return await _summarize_documents(run, found, documents, filters)
-    outcome = await _summarize_documents(run, found[:1], documents, filters)
+        return await _summarize_documents(run, found, documents, filters, wanted.words)
+    outcome = await _summarize_documents(run, found[:1], documents, filters, wanted.words)
     if len(found) > 1:
         names = [item.title or item.external_id for item in found]
         if len(set(names)) < len(names):
@@ -112,8 +153,9 @@ async def _summarize_described(
     return outcome
 
 
-async def _summarize_subject(run: Run, subject: str) -> Outcome:
-    found = await gather(run, factor=SUBJECT_FACTOR)
+async def _summarize_subject(run: Run, subject: str, found: Material | None) -> Outcome:
+    """`found`: where it was searched for already."""
+    found = found or await gather(run, factor=SUBJECT_FACTOR)
     material = replace(
         found,
         question=run.plan.text if run.deps.chat else subject,
@@ -126,16 +168,17 @@ async def _summarize_subject(run: Run, subject: str) -> Outcome:
 
 
 async def _summarize_reading(
-    run: Run, reading: DocumentReading, documents: list[ListedDocument], view: Overview | None = None
+    run: Run, reading: DocumentReading, documents: int, view: Overview | None = None, most: float = 1.0
 ) -> Outcome:
+    """`documents`: how many were read; `most`: the confidence at best."""
     passages = reading.passages
     material = Material(
         question=run.plan.text,
         passages=passages,
-        confidence=len(passages) / reading.total if reading.total else 0.0,
+        confidence=min(most, len(passages) / reading.total) if reading.total else 0.0,
         visible=reading.total,
         coverage=coverage_of(len(passages), reading.total),
-        more={"documents_read": len(documents)} | ({"communities": view.communities} if view else {}),
+        more={"documents_read": documents} | ({"communities": view.communities} if view else {}),
     )
     run.emit(SourcesFound(passages))
     write = partial(_write, run, material) if run.deps.chat and passages else None
