@@ -280,6 +280,22 @@ def test_what_is_said_of_a_term_is_shown_with_the_term() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "leads"),
+    [
+        ("When it is slow, there are a number of things to check.", True),
+        ("Man kann mehrere Dinge prüfen.", True), ("Il y a plusieurs causes possibles.", True),
+        ("Hay varias cosas que comprobar.", True), ("Ci sono diverse cose da controllare.", True),
+        ("It adds devices by itself. In this example:", True), ("It is slow at times.", False),
+    ],
+)  # fmt: skip
+def test_what_leads_to_paragraphs_is_shown_with_them(said: str, leads: bool) -> None:
+    behind = "First, look at the relay.\n\nSecond, look at the fan."
+    text = shown(f"# Sync\n\n{FILLER}\n\n## Slow\n\n{said}\n\n{behind}\n\n{FILLER}", said[-12:], said_briefly=True)
+    assert ("Second, look at the fan." in text) is leads
+    assert len(text) <= MOST_SHOWN + 10
+
+
 def test_a_short_answer_is_shown_with_what_is_said_behind_it() -> None:
     long = "Run it there if the file is there, too. " * 10
     entry = f"**Must I run it there?**\n\nNo, you need not.\n\n{long}\n\nElsewhere it is a client.\n\n{FILLER}\n\n**And then?**"

@@ -109,7 +109,7 @@ def surroundings(
         if whole and span[1] - span[0] < INTRODUCTION:
             span = _continued(text, blocks, begins, ends, span)
         # what an item announces stands in it, unless it is the last
-        if announces(text, quoted) and not (blocks[last].items and text[quoted[1] : blocks[last].end].strip()):
+        if foretells(text, quoted) and not (blocks[last].items and text[quoted[1] : blocks[last].end].strip()):
             span = span[0], max(span[1], _announced(text, blocks, last, span[0]))
     span = min(span[0], quoted[0]), max(span[1], blocks[last].end if last > at else quoted[1])
     span = span[0], _without_empty_end(text, blocks, span[1], quoted[1])
@@ -269,9 +269,18 @@ def announces(text: str, span: Span) -> bool:
     return text[span[1] - 1] == ":" or _ANNOUNCES.search(text, *span) is not None
 
 
+_FORETELLS: Final = bounded(rf"(?<!\w){any_of(lambda one: one.asked.foretells)}(?!\w)", re.IGNORECASE)
+
+
+def foretells(text: str, span: Span) -> bool:
+    """The same, also of several things that paragraphs behind it may tell: "there are a number of things to check"."""
+    return announces(text, span) or _FORETELLS.search(text, *span) is not None
+
+
 def _announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
     """Where that ends which a sentence in the block `at` announces: the next list, code or table, or terms with what is said of
-    each, as far as there is room; where the block ends if none is near."""
+    each, as far as there is room; else the paragraphs behind it, where it leads to them; where the block ends if nothing is
+    near."""
     headings = 0
     for number, block in enumerate(blocks[at + 1 : at + 1 + NEAR], at + 1):
         headings += block.kind == "heading"
@@ -281,7 +290,20 @@ def _announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
             return _from_start(text, block, MOST_ANNOUNCED - (block.start - start)) or blocks[at].end
         if _is_run_in(text, block) or _is_term(text, blocks, number):
             return _terms_announced(text, blocks, number, start) or blocks[at].end
-    return blocks[at].end
+    return _paragraphs_announced(text, blocks, at, start)
+
+
+def _paragraphs_announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
+    """Where the last of the paragraphs ends to which the last sentence of a block leads ("In this example:", "There are several
+    things to check."), as far as there is room."""
+    end, last = blocks[at].end, (_last_sentence(text, blocks[at]), blocks[at].end)
+    if text[last[1] - 1] != ":" and not _FORETELLS.search(text, *last):
+        return end
+    for block in blocks[at + 1 :]:
+        if block.kind != "prose" or block.end - start > MOST_SHOWN:
+            break
+        end = block.end
+    return end
 
 
 def _terms_announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int | None:

@@ -555,6 +555,8 @@ class AskedKinds(_Section):
     """How a definition of `{}` is asked for."""
     announces: Patterns = ()
     """Words of a sentence that says that what it speaks of stands behind it: "the following", "below"."""
+    foretells: Patterns = ()
+    """The same of a sentence that paragraphs go on with: "there are a number of things to check"."""
     conditions: Words = NONE
     """Begin a clause that says when something is asked about: "if I set nothing"."""
     leaves_out: Patterns = ()
