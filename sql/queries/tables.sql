@@ -151,7 +151,7 @@ ORDER BY c.position
 -- of column $7 each, and whose numbers in at most two columns $20 lie between $21 and $22 (null: open): what can be computed of the
 -- numbers of those where column $16 compares ($9, with the number $10 or with column $11 of the row), and the cells, at most $12, in
 -- the order $13: highest, lowest, or null, that of the table. $8: the column that is asked for; $14: the key in it whose share is,
--- of which the rows come first. `all_rows`: also those whose numbers do not lie there.
+-- of which the rows come first. `all_rows`: of the whole table, whatever its cells say.
 -- Rows that sum up others count where $15 says so. $17: a column that is taken from the measure, $18: as a percentage of it. $19: the
 -- column that says what a row is counted in. $23: rows with the same value of what is asked for are one, with their sum, with $24
 -- their average, or their number; a group of none is not there. Days are numbers, as rag.table_columns has none of both. All columns are unnested side
@@ -216,7 +216,9 @@ WITH cells AS (
       CASE $13::text WHEN 'highest' THEN -number WHEN 'lowest' THEN number END NULLS LAST, row) AS place, *
   FROM pieces WHERE number IS NOT NULL OR $4::integer IS NULL
 ), summed AS (
-  SELECT (SELECT count(*) FROM inside WHERE NOT total OR $15::boolean)::integer AS all_rows, (SELECT count(*) FROM lines)::integer AS lines, (SELECT count(*) FROM scope)::integer AS rows,
+  SELECT (SELECT count(*) FROM rag.document_tables t CROSS JOIN LATERAL unnest(t.totals) AS one (total)
+      WHERE t.tenant_id = $1 AND t.document_id = $2 AND t.ordinal = $3 AND (NOT one.total OR $15::boolean))::integer AS all_rows,
+    (SELECT count(*) FROM lines)::integer AS lines, (SELECT count(*) FROM scope)::integer AS rows,
     (SELECT count(*) FROM scope WHERE (whole IS NULL AND text ~ '\w' AND text !~* '^\W*(n\W?[amd]|nil|null|none|nan|s/d)\W*$')
       OR (compared IS NULL AND compared_text ~ '\w' AND compared_text !~* '^\W*(n\W?[amd]|nil|null|none|nan|s/d)\W*$'))::integer
       + (SELECT count(*) FROM inside WHERE NOT total AND ((within_one IS NULL AND within_text ~ '\w')

@@ -735,6 +735,7 @@ async def test_what_is_not_sure_of_other_tables_is_not_computed(
         ("Who had the largest decrease in travel from 2025 to 2026?", "Lowest of 1 values of"),
         ("parts with a reorder level between 20 and 60", "3 of 5 rows where Reorder level 20–60"),
         ("Which parts were last delivered before 2026?", "2 of 5 rows where"),
+        ("Which parts are on Row 2?", "3 of 5 rows where"),
     ],
 )
 async def test_what_is_told_is_of_the_rows_that_are_meant(

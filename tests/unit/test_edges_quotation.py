@@ -23,7 +23,7 @@ from cairn.answer.missing import mentioned, misspelled, subjects
 from cairn.answer.outline import outline
 from cairn.answer.quotation import quote, says_the_same
 from cairn.domain.answer import Draft
-from cairn.domain.computation import Computation
+from cairn.domain.computation import CellCondition, Computation
 from cairn.domain.graph import ContextEntity, GraphContext
 from cairn.domain.passage import Passage
 from cairn.domain.table import ComputedCells, TableSketch
@@ -309,6 +309,59 @@ def test_an_average_has_two_decimals_more_than_its_cells() -> None:
     written = word_computed(Computation("average", 1), of_cells(cells=[cell(1)]), sketch(), "en")
     assert written is not None
     assert written.value == "3.333"
+
+
+@pytest.mark.parametrize(
+    ("language", "told"),
+    [
+        ("en", "Rows counted: 3 where Made is in 2025"),
+        ("de", "Gezählte Zeilen: 3 mit Made aus 2025"),
+        ("fr", "Lignes comptées : 3 où Made est en 2025"),
+        ("es", "Filas contadas: 3 donde Made es de 2025"),
+        ("it", "Righe contate: 3 dove Made è del 2025"),
+    ],
+)
+def test_dates_of_a_year_are_called_by_it_and_not_by_one_of_them(language: str, told: str) -> None:
+    found = Computation("count", conditions=(CellCondition(1, ("2025",), ("2025-01-09",)),))
+    dated = replace(sketch(("Region", "Made")), numeric=(False, False), dated=(False, True))
+    for table in (dated, replace(dated, dated=(False, False))):  # one of its cells may be none
+        written = word_computed(found, of_cells(lines=3), table, language)
+        assert written is not None
+        assert written.told == told
+
+
+@pytest.mark.parametrize(
+    ("keys", "texts", "said"),
+    [
+        (("2026", "2024"), ("2026-01-09", "2024-03-01"), "Made is in 2024, 2026"),
+        (("2024", "2025"), ("2024-01-09", "2025-03-01"), "Made is in 2024, 2025"),
+        (("2023", "2024", "2025"), ("2023–2025",), "Made is in 2023–2025"),
+        (("",), ("–",), "Made: –"),
+    ],
+)
+def test_several_years_of_dates_are_all_said(keys: tuple[str, ...], texts: tuple[str, ...], said: str) -> None:
+    found = Computation("count", conditions=(CellCondition(1, keys, texts),))
+    dated = replace(sketch(("Region", "Made")), numeric=(False, False), dated=(False, True))
+    written = word_computed(found, of_cells(lines=3), dated, "en")
+    assert written is not None
+    assert written.told == f"Rows counted: 3 where {said}"
+
+
+def test_what_is_computed_is_told_without_markup() -> None:
+    conditions = (CellCondition(0, ("push",), ("**[push](/docs/push)**",)),)
+    cells = [{**cell(1), "label": "**v2.0.0**", "text": None, "number": None}]
+    marked = sketch(("**Directive**", "Sales"))
+    written = word_computed(
+        Computation("count", conditions=conditions), of_cells(lines=3, kept=1, cells=cells), marked, "en"
+    )
+    assert written is not None
+    assert written.told == "Rows counted: 1 where Directive: push"
+    assert written.named == ("v2.0.0",)
+    best = [{**cell(1), "asked": "[R1](r1.md)", "text": "**9**", "number": 9}, cell(2)]
+    written = word_computed(Computation("highest", 1, asked=0), of_cells(asked=3, cells=best), marked, "en")
+    assert written is not None
+    assert written.value == "R1: 9"
+    assert "*" not in str(written.named)
 
 
 @pytest.mark.parametrize(("length", "noted"), [(60, True), (61, False)])

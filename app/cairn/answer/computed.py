@@ -14,12 +14,13 @@ from itertools import zip_longest
 from typing import Any, Final
 
 from cairn.answer.cite import citation
+from cairn.answer.quotation import row_as_read
 from cairn.answer.shown import as_markdown, surroundings
 from cairn.domain.answer import Citation, CitedContext, Draft
-from cairn.domain.computation import MOST_LISTED, Computation
+from cairn.domain.computation import MOST_LISTED, CellCondition, Computation
 from cairn.domain.passage import Passage
 from cairn.domain.table import ComputedCells, TableSketch
-from cairn.language.cells import combine_units, year_of
+from cairn.language.cells import combine_units, is_year, plain_cell, read_day, year_of
 from cairn.language.lexicon import Replies, any_of, computed_words, replies
 from cairn.language.linear import bounded
 from cairn.language.title_scale import is_same_currency, scale_in_title, unit_at_end
@@ -249,6 +250,7 @@ class _Writer:
         self.found = found
         self.cells = cells
         self.table = table
+        self.header = [*map(row_as_read, table.header)]
         self.unit = unit
         self.words = computed_words(language)
         self.note = unit_note(found, table)
@@ -265,7 +267,7 @@ class _Writer:
         value = _value(self.found, self.cells)
         named = [self._name(one) for one in self._shown()]
         if self.found.operation == "value":  # what is told says which one
-            named = [self.table.header[self.found.columns[0]]] if self.found.columns else []
+            named = [self.header[self.found.columns[0]]] if self.found.columns else []
         if self.found.row is not None:
             rows: tuple[tuple[int, int], ...] = ((self.cells.char_start, self.cells.char_end),)
         else:
@@ -311,24 +313,24 @@ class _Writer:
 
     def _asked(self, cell: Mapping[str, Any]) -> str:
         if self.found.row is not None:
-            headers = [self.table.header[at] for at in self.found.columns]
-            header, years = self.table.header[cell["position"]], [*map(year_of, headers)]
+            headers = [self.header[at] for at in self.found.columns]
+            header, years = self.header[cell["position"]], [*map(year_of, headers)]
             return (year_of(header) if len({*years}) == len(years) else None) or header.split(" / ")[0]
-        return str(cell["asked"] or "") if self.found.asked is not None else ""
+        return row_as_read(str(cell["asked"] or "")) if self.found.asked is not None else ""
 
     def _name(self, cell: Mapping[str, Any]) -> str:
         """A cell with what it is called."""
         if self.found.row is not None:
-            return f"{self._asked(cell)}: {cell['text']}"
+            return f"{self._asked(cell)}: {row_as_read(cell['text'] or '')}"
         fixed = any(one.position == 0 and len(one.keys) == 1 for one in self.found.conditions)
         parts = [] if fixed and cell["asked"] not in (None, "", cell["label"]) else [cell["label"]]
         if cell["asked"] and cell["asked"] != cell["label"]:
             parts.append(cell["asked"])
-        name = ", ".join(filter(None, parts))
+        name = ", ".join(map(row_as_read, filter(None, parts)))
         if cell["text"] is None and not self.found.grouped:
             return name
         other = (
-            f" ({self.table.header[self.found.other]}: {cell['other_text']})"
+            f" ({self.header[self.found.other]}: {row_as_read(cell['other_text'] or '')})"
             if self.found.other is not None and self.found.minus is None
             else ""
         )
@@ -344,17 +346,17 @@ class _Writer:
                 return written
             return self._with_note(self._in_unit(written)) if self.found.each else self._in_unit(written)
         if self.found.minus is None or self.found.row is not None:
-            return str(cell["text"])
+            return row_as_read(str(cell["text"]))
         number = Decimal(str(cell["number"]))
+        both = f"({row_as_read(cell['minus_text'] or '')} → {row_as_read(cell['text'] or '')})"
         if self.found.relative:
-            return f"{self._number(number, 2)} % ({cell['minus_text']} → {cell['text']})"
-        changed = self._in_unit(self._number(number, self.cells.decimals or 0))
-        return f"{changed} ({cell['minus_text']} → {cell['text']})"
+            return f"{self._number(number, 2)} % {both}"
+        return f"{self._in_unit(self._number(number, self.cells.decimals or 0))} {both}"
 
     def _told(self) -> str:
         found, cells, words = self.found, self.cells, self.words
         target = found.target if found.operation == "share" and found.pair is None else None
-        first, second = found.pair or (target.texts[0] if target else "", "")
+        first, second = map(row_as_read, found.pair or (target.texts[0] if target else "", ""))
         part = found.operation == "share" and found.pair
         name = self._grouped() or ("rows" if found.shares_rows else "part" if part else found.operation)
         said = words[name].format(
@@ -390,8 +392,8 @@ class _Writer:
     def _measure(self) -> str:
         found = self.found
         if found.row is not None:
-            return self.quotes.format(found.label)
-        return self.quotes.format(self.table.header[found.measure]) if found.measure is not None else ""
+            return self.quotes.format(row_as_read(found.label))
+        return self.quotes.format(self.header[found.measure]) if found.measure is not None else ""
 
     def _grouped(self) -> str:
         """How it is told that rows are taken together; "": each is one alone."""
@@ -409,27 +411,35 @@ class _Writer:
 
     def _group(self) -> str:
         asked = self.found.asked
-        return self.quotes.format(self.table.header[asked]) if self.found.grouped and asked is not None else ""
+        return self.quotes.format(self.header[asked]) if self.found.grouped and asked is not None else ""
 
     def _conditions(self) -> str:
         found, told = self.found, []
         for one in found.conditions:
             part = found.operation == "share" and one is found.target
             if not part and (found.pair is None or len(one.keys) == 1):
-                told.append(f"{self.table.header[one.position] or '–'}: {', '.join(one.texts)}")
-        told += [f"{self.table.header[one.position]} {one.said}" for one in found.within]
+                told.append(self._condition(one))
+        told += [f"{self.header[one.position]} {one.said}" for one in found.within]
         if found.comparison is not None:
             sign = {"more": ">", "less": "<", "at_least": "≥", "at_most": "≤", "equal": "="}[found.comparison]
             bound = (
-                self.table.header[found.other]
+                self.header[found.other]
                 if found.other is not None
                 else self._number(found.bound or Decimal(), 6, least=0)
             )
             column = found.measure if found.compared is None else found.compared
-            measure = self.table.header[column] if column is not None else found.label
-            of_row = f" ({found.bound_row.texts[0]})" if found.bound_row is not None else ""
+            measure = self.header[column] if column is not None else row_as_read(found.label)
+            of_row = f" ({row_as_read(found.bound_row.texts[0])})" if found.bound_row is not None else ""
             told.append(f"{measure} {sign} {bound}{of_row}")
         return "; ".join(told)
+
+    def _condition(self, one: CellCondition) -> str:
+        """Which cells are meant, by what they say; dates, which are called by their year, by that."""
+        header = self.header[one.position] or "–"
+        days = self.table.dated[one.position] or any(read_day(plain_cell(text)) for text in one.texts)
+        if days and all(map(is_year, one.keys)):
+            return self.words["in_year"].format(header=header, year=_years(one.keys))
+        return f"{header}: {', '.join(map(row_as_read, one.texts))}"
 
     def _number(self, value: Decimal, decimals: int, *, least: int | None = None) -> str:
         """As the table writes numbers: with at most so many decimals, of which those beyond `least` are not zeros."""
@@ -460,6 +470,13 @@ class _Writer:
         if not note or note in value or is_same_currency(note, self.unit):
             return value
         return f"{value} {self.note}" if _PLAIN.fullmatch(self.note) else f"{value} ({self.note})"
+
+
+def _years(keys: Sequence[str]) -> str:
+    """In their order: "2024, 2026"; of more than two that follow one another the first and the last."""
+    years = sorted(map(int, keys))
+    follow = years[-1] - years[0] == len(years) - 1 > 1
+    return f"{years[0]}–{years[-1]}" if follow else ", ".join(map(str, years))
 
 
 _NOTE: Final = bounded(r"[(\[]([^()\[\]]{1,60})[)\]]")

@@ -145,8 +145,7 @@ class ComputedCells:
     `compared_units`: units of what is compared. `addends`: sum of the numbers from the first row that meets the conditions to
     before the last one; None where a row between sums up others.
     `doubtful`: rows left out as totals that are smaller than one of the others ("Total Corn Flakes").
-    `groups`: of rows that are taken together, how many there are.
-    `all_rows`: as `rows`, with those that are left out because a number does not lie where it has to.
+    `groups`: of rows that are taken together, how many there are. `all_rows`: as `rows`, of the whole table.
     `decimals` and `grouped`: how the numbers are written. `cells`: the first ones, in order."""
 
     rows: int
