@@ -347,6 +347,15 @@ def test_several_years_of_dates_are_all_said(keys: tuple[str, ...], texts: tuple
     assert written.told == f"Rows counted: 3 where {said}"
 
 
+@pytest.mark.parametrize(("dated", "value"), [(True, "R1: 2"), (False, None)])
+def test_the_last_day_is_that_of_its_row_though_two_rows_are_called_alike(dated: bool, value: str | None) -> None:
+    cells = [{**cell(n), "asked": f"R{n}"} for n in (2, 1)]
+    cells[0]["asked"] = "R1"
+    table = replace(sketch(("Region", "Made")), dated=(False, dated))
+    written = word_computed(Computation("highest", 1, asked=0), of_cells(asked=2, cells=cells), table, "en")
+    assert (written and written.value) == value
+
+
 def test_what_is_computed_is_told_without_markup() -> None:
     conditions = (CellCondition(0, ("push",), ("**[push](/docs/push)**",)),)
     cells = [{**cell(1), "label": "**v2.0.0**", "text": None, "number": None}]

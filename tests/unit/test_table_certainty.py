@@ -93,6 +93,13 @@ def test_lists_are_alike_by_their_rows_and_numbers() -> None:
     assert choose(counts, computed("2", "wood: 2", "steel: 1")) is None
 
 
+def test_a_list_is_alike_with_its_cells_and_without() -> None:
+    names = computed("", "v2.1.2", "v2.1.1, old", listed=True)
+    assert choose(names, computed("", "v2.1.2: 2026-06-26", "v2.1.1, old: 2026-05-25", listed=True)) is names
+    assert choose(names, computed("", "v2.1.2: 2026-06-26", "v2.1: 2026-05-25", listed=True)) is None
+    assert choose(names, computed("", "v2.1.2: 2026-06-26", listed=True)) is None, "another row"
+
+
 @pytest.mark.parametrize(
     ("question", "how"),
     [

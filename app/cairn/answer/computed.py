@@ -52,15 +52,19 @@ class ComputedAnswer:
     listed: bool
 
     def is_like(self, other: ComputedAnswer) -> bool:
-        """Whether both say the same, one perhaps with a name that the other leaves out: "Aladdin: 640", "640"."""
+        """Whether both say the same, one perhaps with a name or a cell that the other leaves out: "Aladdin: 640", "640"."""
         if self.listed or other.listed:
-            cells = (
-                {(row, name.rpartition(": ")[2]) for row, name in zip(found.rows, found.named, strict=False)}
-                for found in (self, other)
-            )
-            return self.listed == other.listed and next(cells) == next(cells)
+            ours, theirs = (dict(zip(found.rows, found.named, strict=False)) for found in (self, other))
+            same = self.listed == other.listed and ours.keys() == theirs.keys()
+            return same and all(_are_alike(name, theirs[row]) for row, name in ours.items())
         one, two = sorted((self.value, other.value), key=len)
         return self.rows == other.rows and (one == two or two.endswith(f": {one}"))
+
+
+def _are_alike(name: str, other: str) -> bool:
+    """Of one row of a list: with the same cell, or one with its cell and the other without."""
+    short, long = sorted((name, other), key=len)
+    return long.startswith(f"{short}: ") or name.rpartition(": ")[2] == other.rpartition(": ")[2]
 
 
 def needed_cells(found: Computation) -> int:
@@ -93,7 +97,7 @@ def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, 
     if found.operation == "sum" and found.row is None and found.conditions and cells.rows == cells.numbers == 1:
         # "how many fatalities did Air France have", of which there is one row
         found = replace(found, operation="value")
-    if not _is_sound(found, cells):
+    if not _is_sound(found, cells, table):
         return None
     if found.apart and found.pair is not None and cells.difference is not None and cells.difference < 0:
         found, cells = replace(found, pair=found.pair[::-1]), replace(cells, difference=-cells.difference)
@@ -110,7 +114,7 @@ def _may_be_shares(cells: ComputedCells) -> bool:
     return below_one and bool(cells.decimals) and not any(cells.units or ())
 
 
-def _is_sound(found: Computation, cells: ComputedCells) -> bool:
+def _is_sound(found: Computation, cells: ComputedCells, table: TableSketch) -> bool:
     """Whether all cells are what the computation takes them for."""
     operation = found.operation
     if found.stated not in (None, cells.rows, cells.kept if operation == "listing" else None):
@@ -161,7 +165,8 @@ def _is_sound(found: Computation, cells: ComputedCells) -> bool:
         return (
             cells.numbers >= FEWEST and cells.share is not None and all(one is not None and one >= 0 for one in known)
         )
-    if found.asked is not None and cells.asked != cells.rows and not found.one_row:
+    days = found.measure is not None and table.dated[found.measure]  # the last day of a region is that of its last row
+    if found.asked is not None and cells.asked != cells.rows and not (found.one_row or days):
         return False  # "which region", and a region has several rows
     return cells.numbers >= fewest and _value(found, cells) is not None
 
