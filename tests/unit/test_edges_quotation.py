@@ -356,6 +356,14 @@ def test_the_last_day_is_that_of_its_row_though_two_rows_are_called_alike(dated:
     assert (written and written.value) == value
 
 
+def test_the_date_that_is_asked_for_is_said_once() -> None:
+    cells = [{**cell(n), "asked": str(n)} for n in (2, 1)]
+    table = replace(sketch(("Region", "Made")), dated=(False, True))
+    written = word_computed(Computation("highest", 1, asked=1), of_cells(cells=cells), table, "en")
+    assert written is not None
+    assert (written.value, written.named) == ("2", ("R2: 2", "R1: 1"))
+
+
 def test_what_is_computed_is_told_without_markup() -> None:
     conditions = (CellCondition(0, ("push",), ("**[push](/docs/push)**",)),)
     cells = [{**cell(1), "label": "**v2.0.0**", "text": None, "number": None}]

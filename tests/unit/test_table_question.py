@@ -1726,3 +1726,64 @@ def test_ranking_is_of_rows_where_each_is_one_thing(question: str) -> None:
 def test_what_is_ranked_must_be_all_that_is_said(question: str) -> None:
     found = meant(question, TWO_A_MONTH.format(measure="Revenue"))
     assert found is None or not found.ranked
+
+
+RELEASES = """
+| Version | Runtime | {date} |
+| --- | --- | --- |
+| v2.1 | go1.26 | 2026-05-12 |
+| v2.0 | go1.26 | 2026-02-02 |
+| v1.9 | go1.25 | 2025-12-23 |
+| v1.8 | go1.24 | 2025-02-11 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "operation", "asked", "years"),
+    [
+        ("What is the latest version?", "highest", 0, []),
+        ("What is the newest version in releases.csv?", "highest", 0, []),
+        ("What was the first release of 2026?", "lowest", 0, ["2026"]),
+        ("What was the last version of 2025?", "highest", 0, ["2025"]),
+        ("When was the latest release?", "highest", 2, []),
+        ("Which version is the oldest?", "lowest", 0, []),
+        ("Welche ist die neueste Version?", "highest", 0, []),
+        ("Was war die erste Version von 2026?", "lowest", 0, ["2026"]),
+        ("Welche Version ist die älteste?", "lowest", 0, []),
+        ("Quelle est la version la plus récente ?", "highest", 0, []),
+        ("Quelle a été la première version de 2026 ?", "lowest", 0, ["2026"]),
+        ("¿Cuál es la última versión?", "highest", 0, []),
+        ("¿Cuál fue la primera versión de 2026?", "lowest", 0, ["2026"]),
+        ("Qual è l'ultima versione?", "highest", 0, []),
+        ("Qual è stata la prima versione del 2026?", "lowest", 0, ["2026"]),
+    ],
+)
+def test_the_latest_row_goes_by_the_only_dates(question: str, operation: str, asked: int, years: list[str]) -> None:
+    found = meant(question, RELEASES.format(date="Date"), title="Releases")
+    assert found is not None
+    assert (found.operation, found.measure, found.asked) == (operation, 2, asked)
+    assert [key for one in found.conditions for key in one.keys] == years
+
+
+@pytest.mark.parametrize(
+    ("question", "header", "measure"),
+    [
+        ("What is the latest version?", "Published", 2),
+        ("What is the latest version?", "End of support", None),
+        ("Which version is the oldest?", "Published", None),
+        ("Which version is the oldest?", "Date", 2),
+        ("What is the latest runtime?", "Date", None),
+        ("Which runtime does the latest version have?", "Date", None),
+        ("Who made the first release?", "Date", None),
+        ("What is the latest stable version?", "Date", None),
+    ],
+)
+def test_it_goes_by_no_other_dates_and_is_no_other_thing(question: str, header: str, measure: int | None) -> None:
+    found = meant(question, RELEASES.format(date=header), title="Releases")
+    assert (found.measure if found else None) == measure
+
+
+def test_of_persons_the_only_dates_may_be_anything() -> None:
+    people = RELEASES.format(date="Date").replace("Version", "Member")
+    assert meant("Which member is the oldest?", people) is None
+    assert meant("Which is the latest member?", people) is None

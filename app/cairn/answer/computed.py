@@ -97,6 +97,8 @@ def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, 
     if found.operation == "sum" and found.row is None and found.conditions and cells.rows == cells.numbers == 1:
         # "how many fatalities did Air France have", of which there is one row
         found = replace(found, operation="value")
+    if found.operation in ("highest", "lowest") and found.asked is not None and found.asked == found.measure:
+        found = replace(found, asked=None)  # "when was the latest release": the date is the answer
     if not _is_sound(found, cells, table):
         return None
     if found.apart and found.pair is not None and cells.difference is not None and cells.difference < 0:
@@ -329,7 +331,7 @@ class _Writer:
             return f"{self._asked(cell)}: {row_as_read(cell['text'] or '')}"
         fixed = any(one.position == 0 and len(one.keys) == 1 for one in self.found.conditions)
         parts = [] if fixed and cell["asked"] not in (None, "", cell["label"]) else [cell["label"]]
-        if cell["asked"] and cell["asked"] != cell["label"]:
+        if cell["asked"] and cell["asked"] not in (cell["label"], cell["text"]):
             parts.append(cell["asked"])
         name = ", ".join(map(row_as_read, filter(None, parts)))
         if cell["text"] is None and not self.found.grouped:

@@ -90,6 +90,8 @@ def find_asked_position(
         raise Unsure
     if position is not None or operation not in BEST:
         return position
+    if reading.by_days and 0 not in held:
+        return 0
     if not reading.table.numeric[0] and 0 not in held and _asks_which_of(reading):
         return 0
     if reading.table.numeric[0] and not (PERSONS | PERSON_NAMES).isdisjoint(reading.tokens):

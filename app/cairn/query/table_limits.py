@@ -28,6 +28,7 @@ from cairn.query.table_words import (
     HIGH,
     HIGHER,
     HOW_MANY,
+    HUMANS,
     LAST_PART,
     LATEST,
     LOWER,
@@ -35,7 +36,10 @@ from cairn.query.table_words import (
     MOMENTS,
     NEGATIONS,
     OR,
+    PEOPLE,
     PER,
+    PERSON_NAMES,
+    PERSONS,
     PRICES,
     QUALIFIERS,
     RISING,
@@ -111,6 +115,30 @@ def find_dates(reading: TableReading, period: Period | None = None) -> int | Non
         return None
     reading.explained |= called.get(found[0], set())
     return found[0]
+
+
+def find_days_of_rows(reading: TableReading, begun: frozenset[str] = frozenset()) -> int | None:
+    """The one column of dates, where it is called by no more than that, or by a word for what rows begin with, `begun`: the
+    latest and the oldest go by "Date", the latest also by "Published". Of persons it may be anything."""
+    table = reading.table
+    days = [at for at, dated in enumerate(table.dated) if dated and at]
+    idle = reading.stop_words | MOMENTS | begun
+    if len(days) != 1 or not header_words(table.header[days[0]]) <= idle or not _names_things(reading):
+        return None
+    return days[0]
+
+
+def _names_things(reading: TableReading) -> bool:
+    """Whether the question says what the rows are, and no other column of them; and that is no person."""
+    headers = {at for span in reading.spans if span.headers and not span.cells for at in span.headers}
+    if headers - {0} or header_words(reading.table.header[0]) & (PERSONS | HUMANS | PERSON_NAMES):
+        return False
+    around = (
+        token
+        for at, token in enumerate(reading.tokens)
+        if at not in reading.explained and token not in reading.stop_words
+    )
+    return bool(headers) or any(token not in HUMANS | PEOPLE and reading.is_around(token) for token in around)
 
 
 def _happened_then(reading: TableReading, period: Period, position: int) -> bool:

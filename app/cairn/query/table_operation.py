@@ -9,10 +9,11 @@ from cairn.domain.computation import MOST_LISTED, Computation, Operation
 from cairn.language.cells import is_year
 from cairn.query.table_columns import begins_range, pair_of_columns
 from cairn.query.table_groups import names_rows_at
-from cairn.query.table_limits import find_dates, is_all_said, is_rival, is_thing, only_thing
+from cairn.query.table_limits import find_dates, find_days_of_rows, is_all_said, is_rival, is_thing, only_thing
 from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_time import ARTICLES
 from cairn.query.table_words import (
+    BEGUN,
     BEING,
     BESIDE,
     BORN,
@@ -322,7 +323,7 @@ def _read_direction(reading: TableReading, adjectives: Sequence[WordSpan]) -> Op
         for at, header in enumerate(reading.table.header)
         if reading.table.numeric[at] and is_thing(reading, header, of)
     }
-    if not readings and (born := _find_birth(reading, span)) is not None:
+    if not readings and (born := _find_birth(reading, span) or _find_beginning(reading, span)) is not None:
         directions = {direction for direction, _ in SUPERLATIVES[tuple(reading.tokens[span.start : span.end])]}
         reading.implied = born
         return "lowest" if directions == {"highest"} else "highest"
@@ -370,6 +371,13 @@ def _find_birth(reading: TableReading, span: WordSpan) -> int | None:
     return dated[0] if len(dated) == 1 else None
 
 
+def _find_beginning(reading: TableReading, span: WordSpan) -> int | None:
+    """The one column of dates by which things are old: "the oldest version", of a column "Date"."""
+    days = find_days_of_rows(reading) if BORN.get(tuple(reading.tokens[span.start : span.end])) else None
+    reading.by_days = days is not None
+    return days
+
+
 def _read_said_of(reading: TableReading, span: WordSpan) -> Operation | None:
     """ "The longest delay": of the column that is named right behind."""
     words = tuple(reading.tokens[span.start : span.end])
@@ -397,17 +405,20 @@ def _has_rivals(reading: TableReading, span: WordSpan, columns: set[int]) -> boo
 
 
 def _read_dated(reading: TableReading, phrases: Sequence[WordSpan]) -> Operation | None:
-    if len(phrases) > 1 or (position := find_dates(reading)) is None:
+    if len(phrases) > 1:
         return None
     [span] = phrases
+    named, days = find_dates(reading), find_days_of_rows(reading, BEGUN)
+    if (position := days if named is None else named) is None:
+        return None
     header = reading.table.header[position]
     behind = reading.after_stop_words(span.end)
     around = (span.end, behind, span.start - 1)
     several = any(token.isdigit() and at not in reading.explained for at, token in enumerate(reading.tokens))
     times = any(0 <= at < len(reading.tokens) and says_time(reading.tokens[at], header) for at in around)
-    if several or times or not is_all_said(reading, header, span):
+    if several or times or (named is not None and not is_all_said(reading, header, span)):
         return None
-    reading.implied = position
+    reading.implied, reading.by_days = position, named is None
     return "highest" if span.phrases[0] == "latest" else "lowest"
 
 

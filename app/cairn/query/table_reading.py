@@ -78,6 +78,7 @@ class TableReading:
     kinds       words that are the name of several cells in another number, and must be read as such
     implied     the column that an adjective or a change names: the measure
     judged      more has to be better: "best"
+    by_days     the first or the last row is asked for, and its date is not named: "the latest release"
     more, less  what an adjective says of the first of two: "how much cheaper is A than B"
     falls       it asks how far a number fell, or rose; None: neither
     directed    the question says that the first is less, or by an adjective that it is more: "-5 more" is plain
@@ -152,7 +153,7 @@ class TableReading:
         self.distinct = any(self.tokens[one.end - 1] in DISTINCT for one in self.phrases("count"))
         self.stated: int | None = None
         self.support = 0
-        self.judged = False
+        self.judged = self.by_days = False
         self.spent: Sequence[WordSpan] = ()
         self.counted: frozenset[int] = frozenset()
         self.beside: Sequence[WordSpan] = ()
