@@ -291,7 +291,8 @@ def test_what_is_said_of_a_term_is_shown_with_the_term() -> None:
 )  # fmt: skip
 def test_what_leads_to_paragraphs_is_shown_with_them(said: str, leads: bool) -> None:
     behind = "First, look at the relay.\n\nSecond, look at the fan."
-    text = shown(f"# Sync\n\n{FILLER}\n\n## Slow\n\n{said}\n\n{behind}\n\n{FILLER}", said[-12:], said_briefly=True)
+    quote = said.rpartition("itself. ")[2]
+    text = shown(f"# Sync\n\n{FILLER}\n\n## Slow\n\n{said}\n\n{behind}\n\n{FILLER}", quote, said_briefly=True)
     assert ("Second, look at the fan." in text) is leads
     assert len(text) <= MOST_SHOWN + 10
 

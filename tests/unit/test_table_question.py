@@ -1787,3 +1787,43 @@ def test_of_persons_the_only_dates_may_be_anything() -> None:
     people = RELEASES.format(date="Date").replace("Version", "Member")
     assert meant("Which member is the oldest?", people) is None
     assert meant("Which is the latest member?", people) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "counted"),
+    [
+        ("How many releases are there in total?", True),
+        ("How many releases are there?", True),
+        ("What is the total number of releases?", True),
+        ("How many versions are there in total?", True),
+        ("Wie viele Releases gibt es insgesamt?", True),
+        ("Combien de versions y a-t-il au total ?", True),
+        ("¿Cuántos releases hay en total?", True),
+        ("Quante release ci sono in totale?", True),
+        ("How many versions are there?", False),  # of which table
+        ("How many stable releases are there in total?", False),
+        ("How many bugs are there in total?", False),
+    ],
+)
+def test_all_rows_are_counted_of_what_the_table_or_its_rows_are_called(question: str, counted: bool) -> None:
+    found = meant(question, RELEASES.format(date="Date"), title="Releases")
+    assert (found and (found.operation, found.measure, found.asked, found.conditions)) == (
+        ("count", None, None, ()) if counted else None
+    )
+
+
+def test_a_file_that_is_a_table_is_called_as_its_rows_are() -> None:
+    table = read_table(RELEASES.format(date="Date"))
+    asked = read_question("How many releases are there in total?")
+    assert asked is not None
+    files = ("users/releases.csv", "releases.XLSX", "releases.rst", "old_releases.csv")
+    found = [bind(asked, replace(sketch(table), external_id=name), ()) is not None for name in files]
+    assert found == [True, True, False, False]
+
+
+def test_rows_that_have_several_each_or_are_persons_are_not_counted_for_what_they_are_called() -> None:
+    plants = "\n| Plant | Workers |\n| --- | --- |\n| Derby | 300 |\n| Luton | 210 |\n"
+    assert meant("How many employees are there?", plants, title="Employees") is None
+    heads = "\n| Department | Head |\n| --- | --- |\n| Sales | Ada |\n| Stock | Bo |\n"
+    assert meant("How many employees are there?", heads, title="Employees") is None
+    assert meant("How many departments are there in total?", heads) is not None

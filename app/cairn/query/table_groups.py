@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Final
 
 from cairn.domain.computation import CellCondition, Computation, Operation
 from cairn.domain.table import TableSketch
+from cairn.language.cells import tokens_of
 from cairn.language.title_scale import MEASURES
 from cairn.query.table_asked import find_asked, find_asked_position
 from cairn.query.table_conditions import read_conditions
@@ -43,6 +45,7 @@ from cairn.query.table_words import (
     header_words,
     is_money,
     is_year_column,
+    may_mean,
     may_name,
     says_latest,
 )
@@ -132,6 +135,41 @@ def count_groups(reading: TableReading, made: Computation) -> Computation | None
     if limited or made.measure is not None or table.flags[position : position + 1] not in ((), (None,)):
         return None
     return replace(made, naming=None, grouped=True)
+
+
+def counts_all_rows(reading: TableReading) -> bool:
+    """ "How many releases are there in total": of the one table that is called so, or, "in total", of one whose rows are. Not
+    where a column says how many of something each row has, and not persons, of whom a row may be several."""
+    table = reading.table
+    counts = reading.phrases("count")
+    at = reading.after_stop_words(counts[0].end) if len(counts) == 1 else len(reading.tokens)
+    amounts = (one for one, numeric in enumerate(table.numeric) if numeric and one and not is_money(table, one))
+    if (
+        at >= len(reading.tokens)
+        or reading.distinct
+        or not table.header[0]
+        or any(table.yearly[one : one + 1] != (True,) for one in amounts)
+    ):
+        return False
+    if names_rows_at(reading, at):
+        return bool(reading.phrases("sum")) or _says_name(reading)
+    return at not in reading.explained and reading.tokens[at] not in HUMANS | PEOPLE and _says_name(reading, at)
+
+
+def _says_name(reading: TableReading, at: int | None = None) -> bool:
+    """Whether the question says all that the table, the heading above it or its file is called; the word at a place among it."""
+    table = reading.table
+    stem, _, ending = table.external_id.rpartition("/")[2].rpartition(".")
+    for name in (table.title, *table.headings[-1:], *([stem] if ending.casefold() in _OF_TABLES else ())):
+        words = [word for word in tokens_of(name) if word not in reading.stop_words]
+        said = all(any(may_mean(token, word) for token in reading.tokens) for word in words)
+        if words and said and (at is None or any(may_mean(reading.tokens[at], word) for word in words)):
+            return True
+    return False
+
+
+_OF_TABLES: Final = frozenset({"csv", "tsv", "xls", "xlsx", "ods"})
+"""Endings of files that are nothing but a table, or have one on each sheet."""
 
 
 def best_group(reading: TableReading, operation: Operation) -> Computation | None:

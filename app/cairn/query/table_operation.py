@@ -8,7 +8,7 @@ from typing import Any, Final
 from cairn.domain.computation import MOST_LISTED, Computation, Operation
 from cairn.language.cells import is_year
 from cairn.query.table_columns import begins_range, pair_of_columns
-from cairn.query.table_groups import names_rows_at
+from cairn.query.table_groups import counts_all_rows, names_rows_at
 from cairn.query.table_limits import find_dates, find_days_of_rows, is_all_said, is_rival, is_thing, only_thing
 from cairn.query.table_reading import TableReading, how_many
 from cairn.query.table_time import ARTICLES
@@ -170,7 +170,7 @@ def _without_idle(reading: TableReading, said: set[str]) -> set[str]:
     if "count" in said and any(reading.tokens[one.end - 1] in TIMES for one in reading.phrases("count")):
         said = said - {"sum"}  # "the total number of times"
     numbers = any(one.headers and not one.cells and reading.is_number(one) for one in reading.spans)
-    if said == {"count", "sum"} and reading.counts_words() and not numbers:
+    if said == {"count", "sum"} and not numbers and (reading.counts_words() or counts_all_rows(reading)):
         return {"count"}  # "the total number of candidates"
     counted = said - {"count"}
     if "count" in said and counted in ({"highest"}, {"lowest"}):

@@ -14,6 +14,7 @@ from cairn.query.table_groups import (
     best_group,
     best_on_average,
     count_groups,
+    counts_all_rows,
     each_group,
     is_added,
     pair_of_groups,
@@ -275,6 +276,8 @@ def _count(reading: TableReading, made: Computation) -> Computation | None:
     limited = made.comparison or made.conditions or made.within
     if _counts_goods(reading, made) or (_names_one(reading, made) and not made.comparison and not made.within):
         return None
+    if not limited and made.other is None and made.measure is None and counts_all_rows(reading):
+        return replace(made, asked=None, naming=None)
     return made if (made.measure is None) == (made.comparison is None) and limited else None
 
 
