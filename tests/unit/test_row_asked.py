@@ -8,7 +8,7 @@ import pytest
 
 from cairn.answer.candidates import candidates
 from cairn.answer.evidence import question_terms
-from cairn.answer.row_asked import is_one_of_many
+from cairn.answer.row_asked import is_one_of_many, row_called_so
 from cairn.domain.passage import Passage
 
 TRIPS = """
@@ -160,3 +160,46 @@ def test_a_row_with_a_word_of_the_question_is_no_answer(question: str, label: st
 )
 def test_what_a_row_says_itself_is_looked_up(question: str, label: str, text: str) -> None:
     assert not is_part(question, label, text)
+
+
+RELEASES = """
+| Version | Runtime | Date |
+| --- | --- | --- |
+| v2.1.1 | go1.26.3 | 2026-05-25 |
+| **v2.0.0** | go1.24.6 | 2025-08-11 |
+| v1.30.0 | go1.24.4 | 2025-06-20 |
+"""
+SIGNALS = """
+A graceful exit means that no new connections are accepted.
+
+| Signal | Behavior |
+| --- | --- |
+| `SIGINT` | Graceful exit. |
+| `SIGUSR2` | Ignored. |
+| `SIGHUP` | Ignored. |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "best", "first"),
+    [
+        ("When was v2.0.0 released?", RELEASES, "v2.1.1", "**v2.0.0**"),
+        ("Quand est sortie la v2.0.0 ?", RELEASES, "v1.30.0", "**v2.0.0**"),
+        ("When was v2.0.0 released?", RELEASES, "**v2.0.0**", None),
+        ("When was v2.0.1 released?", RELEASES, "v2.1.1", None),
+        ("When was the last one released?", RELEASES, "v2.1.1", None),
+        ("What does SIGUSR2 do?", SIGNALS, "`SIGINT`", "`SIGUSR2`"),
+        ("What does SIGUSR2 do?", SIGNALS, "", "`SIGUSR2`"),
+        ("How long may a graceful exit take that SIGUSR2 began?", SIGNALS, "", None),
+        ("What does Ignored mean?", SIGNALS, "", None),
+    ],
+)
+def test_the_row_that_is_called_as_the_question_says_comes_first(
+    question: str, text: str, best: str, first: str | None
+) -> None:
+    here = UUID(int=1)
+    found = candidates([Passage(here, here, "a.md", "", text, 0, len(text), None, (), 9, 1, "c", "text/plain", {})])
+    labels = [one.cells.row.label if one.cells else "" for one in found]
+    order = sorted(range(len(found)), key=lambda at: labels[at] != best)
+    called = row_called_so(order, found, question_terms(question, found))
+    assert (labels[called] if called is not None else None) == first

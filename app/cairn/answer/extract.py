@@ -73,7 +73,7 @@ from cairn.answer.quotation import (
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import UNREAD, ReadBy, is_figures_of_one_document, read_candidates, score_read, with_reading
 from cairn.answer.refusal import refusal
-from cairn.answer.row_asked import is_one_of_many
+from cairn.answer.row_asked import is_one_of_many, row_called_so
 from cairn.answer.sections_below import Section, as_list, sections_announced
 from cairn.answer.shown import ShownPart, as_code, as_markdown, can_mark, surroundings, wants_more
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
@@ -341,7 +341,9 @@ def _closest_row_first(
     order: Sequence[int], found: Sequence[Candidate], measured: Measured, terms: QuestionTerms
 ) -> list[int]:
     """Of rows of one table that hold the same words of the question, the one first whose label says least else: "Total assets"
-    and not "Total current assets", whichever of them stands in the chunk that was found."""
+    and not "Total current assets", whichever of them stands in the chunk that was found; before all the one that is called so."""
+    if (called := row_called_so(order, found, terms)) is not None:
+        return [called, *(at for at in order if at != called)]
     best = found[order[0]]
     if best.cells is None:
         return list(order)

@@ -14,7 +14,7 @@ from typing import Final
 from cairn.answer.candidates import Candidate, TableRow
 from cairn.answer.evidence import Measured, QuestionTerms, asked_columns
 from cairn.domain.computation import MOST_LISTED
-from cairn.language.cells import read_day, tokens_of
+from cairn.language.cells import plain_cell, read_day, tokens_of
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import Language, language
 from cairn.language.tables import Row
@@ -28,6 +28,34 @@ _BEST: Final = ("highest", "lowest", "superlatives")
 _BOUNDS: Final = ("more", "less", "at_least", "at_most", "comparatives")
 _JOINING: Final = ("average", "difference", "growth", "share", "moved")
 """Those that no row answers unless it says so itself: "Average price"."""
+
+
+def row_called_so(order: Sequence[int], found: Sequence[Candidate], terms: QuestionTerms) -> int | None:
+    """The best row whose label is a name with digits or signs that the question has, "v2.0.0", "SIGUSR2", "max_size", where what
+    is best is another row of its table, or where nothing else is asked about: words that are like it do not make up for it."""
+    best = found[order[0]]
+    named = {one for one in map(_as_name, terms.text.split()) if _NAME.search(one)}
+    if not named or (best.cells is not None and _as_name(best.cells.row.label) in named):
+        return None
+    for at in order[1:]:
+        if (cells := found[at].cells) is None or _as_name(cells.row.label) not in named:
+            continue
+        if best.cells is None:
+            if bool((terms.held(found[at].label)[~terms.idle] > 0).all()):
+                return at
+        elif cells.table.header == best.cells.table.header and found[at].path == best.path:
+            return at
+    return None
+
+
+def _as_name(text: str) -> str:
+    """Without markup and what stands around it in a sentence."""
+    return plain_cell(text.strip(_AROUND)).casefold()
+
+
+_AROUND: Final = " .,;:!?¿¡()[]\"'“”„«»’"
+_NAME: Final = re.compile(r"[^\W\d_][\w.+-]{0,40}[\d_]|\d[\w.+-]{0,40}[^\W\d_]|\w[.:/-]\w")
+"""Of letters and digits, or joined by a sign."""
 
 
 def is_one_of_many(terms: QuestionTerms, best: Candidate) -> bool:
