@@ -22,7 +22,8 @@ MARKDOWN: Final = (
     '---\ntitle: T\n---\n% SPDX-License-Identifier: MIT\n\n# A {#a}\n\n=== "Empty"\n\n:::note\nText <b>x</b>\n:::\n\n'
     "| a | b |\n| --- | --- |\n| 1 | 2 |\n\n"
     "<dl>\n  <dt><code>size</code></dt>\n  <dd>\n    Text\n    <em>y</em>.\n  </dd>\n</dl>\n"
-    '!!!info "N"\n    Text\n\nPress <button>Save</button> to redir **&lt;code&gt;**.\n\n```sh tab="A"\nx\n```\n\n```sh tab="B"\ny\n```\n'
+    '!!!info "N"\n    Text\n\nPress <button>Save</button> to redir **&lt;code&gt;**.\n\n'
+    '```sh tab="A"\nx\n```\n\n```sh tab="B"\ny\n```\n'
     "\nTerm\n:   Said of it.\n\n    More.\n\n`size`<sup>1.2.0</sup> and 10<sup>6</sup>\n"
 )
 BY_TEMPLATE: Final = "---\ntitle: T\n---\n# {{ page.title }}\n\nText\n"
@@ -48,7 +49,8 @@ def files() -> dict[str, bytes]:
     sheet.rows(100, ROWS, (300, 400))
     texts = {
         "a.md": MARKDOWN, "b.md": BY_TEMPLATE,
-        "a.html": HTML, "a.rst": RST, "b.rst": STEPS, "a.yaml": "# A\na:\n  - b\n", "a.tex": PAPER, "a.adoc": GUIDE, "a.wiki": PAGE, "a.1": BY_HAND,
+        "a.html": HTML, "a.rst": RST, "b.rst": STEPS, "a.yaml": "# A\na:\n  - b\n",
+        "a.tex": PAPER, "a.adoc": GUIDE, "a.wiki": PAGE, "a.1": BY_HAND,
         "a.csv": "a,100s,a\n1,2,3\n3,4,5\n", "a.txt": "Text\u00ad\n", "a.py": "def f():\n    pass\n", "a.ipynb": NOTEBOOK,
         "a.eml": MAIL,
     }  # fmt: skip
