@@ -47,6 +47,13 @@ def test_a_first_paragraph_of_eighty_characters_is_shown_with_the_next(length: i
     assert ("Ship 3 sails" in span_of(f"## Fees\n\n{said}\n\n{behind}\n\n## Hours", said)) is more
 
 
+@pytest.mark.parametrize(("length", "more"), [(20, True), (21, False)])
+def test_twenty_characters_may_stand_between_code_and_the_code_for_it(length: int, more: bool) -> None:
+    said, between = "Change this:", f"{'t' * (length - 1)}:"
+    text = in_long_section(f"{said}\n\n```\nold\n```\n\n{between}\n\n```\nnew\n```")
+    assert ("new" in span_of(text, said)) is more
+
+
 @pytest.mark.parametrize(("length", "whole"), [(300, True), (301, False)])
 def test_a_paragraph_of_three_hundred_characters_is_shown_whole(length: int, whole: bool) -> None:
     text = " ".join(["Masts are blue."] + [f"Ship {n} sails." for n in range(9)])

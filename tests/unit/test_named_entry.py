@@ -36,7 +36,9 @@ OPTIONS = (
         ("What does --keep-daily do?", "--keep-daily"), ("what is -d", "-d"), ("DNS_TIMEOUT default", "dns_timeout"),
         ("¿Qué valor tiene build.target?", "build.target"), ("Was macht die Variable $in?", "$in"),
         ("what does `ls` show", "ls"), ("what is the rule between loop_wait and ttl_max", None),
-        ("Which PostgreSQL does NetBox want?", None), ("Is it well-known?", None), ("What does HTTP/2 do?", None),
+        ("Which PostgreSQL does NetBox want?", None),
+        ("values of blockPullOrder", "blockpullorder"), ("on macOS and iPhone", None),
+        ("Is it well-known?", None), ("What does HTTP/2 do?", None),
     ],
 )  # fmt: skip
 def test_the_name_of_an_option_or_setting_is_read(question: str, name: str | None) -> None:

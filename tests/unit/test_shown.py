@@ -297,6 +297,25 @@ def test_what_leads_to_paragraphs_is_shown_with_them(said: str, leads: bool) -> 
     assert len(text) <= MOST_SHOWN + 10
 
 
+def test_code_that_takes_the_place_of_code_is_shown_with_it() -> None:
+    part = (
+        "Change this in the file:\n\n```\nlisten 127.0.0.1\n```\n\nto:\n\n```\nlisten 0.0.0.0\n```\n\nStart it again."
+    )
+    text = shown(in_long_section(part), "Change this in the file:")
+    assert "listen 0.0.0.0" in text
+    assert "Start it again." not in text
+    assert "listen 0.0.0.0" not in shown(
+        in_long_section(part.replace("to:", "Then it goes.")), "Change this in the file:"
+    )
+
+
+def test_a_paragraph_that_ends_in_a_colon_is_shown_with_what_it_leads_to() -> None:
+    part = "It adds devices by itself. In this example:\n\nThe first adds the second one.\n\n## More"
+    assert "The first adds the second one." in shown(
+        f"# Intro\n\n{FILLER}\n\n## Adding\n\n{part}", "It adds devices by itself."
+    )
+
+
 def test_a_short_answer_is_shown_with_what_is_said_behind_it() -> None:
     long = "Run it there if the file is there, too. " * 10
     entry = f"**Must I run it there?**\n\nNo, you need not.\n\n{long}\n\nElsewhere it is a client.\n\n{FILLER}\n\n**And then?**"

@@ -34,6 +34,9 @@ LONGEST_HEAD: Final = 120  # bound: tests/unit/test_named_entry.py
 
 _OPTION: Final = bounded(r"(?<![\w-])--?[A-Za-z][\w-]*|(?<!\w)[$@%][A-Za-z_]\w*%?|`([^`\s]{2,60})`")
 _SHORT: Final = re.compile(r"-\w")
+_HUMPED: Final = re.compile(r"[a-z]{2,}(?:[A-Z][a-z]+)+")
+"""`blockPullOrder`; names of products are written otherwise: macOS, iPhone, NetBox."""
+_DOTTED: Final = re.compile(r"\w+(?:\.\w+)*\.[A-Za-z]*[A-Z_]\w*")
 _MARKER: Final = re.compile(r"\A(?:[-*+>]|\d{1,3}[.)])\s+")
 _BREAK: Final = re.compile(r"\n\s*(?:\n|[-*+>|#]|\d{1,3}[.)])|\n[ \t]*\Z")
 _TOKEN: Final = re.compile(r"[^\s,`*|()\[\]<>=:;\"']+")
@@ -46,7 +49,11 @@ def name_asked(question: str) -> str | None:
     """The one name of an option, a setting or a variable that the question writes as no word is (`--keep-daily`, `lb_policy`,
     `build.target`, `$in`), or in backticks; None where there are several, or none: names of products are none."""
     options = {_bare(match[1] or match[0]) for match in _OPTION.finditer(question)}
-    settings = {_bare(one.text) for one in named_identifiers(question) if {"_", "."} & {*one.text.strip("._")}}
+    settings = {
+        _bare(one.text)
+        for one in named_identifiers(question)
+        if {"_", "."} & {*one.text.strip("._")} or _HUMPED.fullmatch(one.text)
+    }
     names = options | settings
     return names.pop() if len(names) == 1 else None
 
@@ -98,9 +105,12 @@ def _heads(one: Candidate) -> list[str]:
 
 
 def _entry_names(head: str) -> frozenset[str]:
-    """The first word of what an entry begins with, and other spellings of an option behind it: `-d`, `--keep-daily=0`."""
+    """The first word of what an entry begins with, the last part of one with dots, and other spellings of an option behind it:
+    `-d`, `--keep-daily=0`."""
     tokens = _TOKEN.findall(head)
-    return frozenset(_bare(token) for token in (*tokens[:1], *takewhile(lambda token: token[0] in "-/", tokens[1:])))
+    first = tokens[:1]
+    parts = [token.rpartition(".")[2] for token in first if _DOTTED.fullmatch(token)]
+    return frozenset(_bare(token) for token in (*first, *parts, *takewhile(lambda one: one[0] in "-/", tokens[1:])))
 
 
 def _bare(name: str) -> str:

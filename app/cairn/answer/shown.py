@@ -43,6 +43,8 @@ LONGEST_NAME: Final = 160  # bound: tests/unit/test_shown.py
 """Of a heading that is a name, with its marks and where it leads to."""
 MOST_ANNOUNCED: Final = 1300  # bound: tests/unit/test_edges_shown.py
 """Up to the end of what a sentence announces: half a list says as little as none."""
+BETWEEN_CODE: Final = 20  # bound: tests/unit/test_edges_shown.py
+"""Of what stands between code and the code that takes its place: "to:", "becomes"."""
 NEAR: Final = 5  # bound: tests/unit/test_edges_shown.py
 """Blocks behind a sentence among which is what it announces."""
 ON_THE_WAY: Final = 300  # bound: tests/unit/test_edges_shown.py
@@ -112,6 +114,9 @@ def surroundings(
         if foretells(text, quoted) and not (blocks[last].items and text[quoted[1] : blocks[last].end].strip()):
             span = span[0], max(span[1], _announced(text, blocks, last, span[0]))
     span = min(span[0], quoted[0]), max(span[1], blocks[last].end if last > at else quoted[1])
+    ending = None if row or text[span[1] - 1] != ":" else block_at(blocks, span[1] - 1)
+    if ending is not None and blocks[ending].kind == "prose" and not _only_announces(text, blocks[ending], span[1]):
+        span = span[0], max(span[1], _announced(text, blocks, ending, span[0]))
     span = span[0], _without_empty_end(text, blocks, span[1], quoted[1])
     if begun and not row:
         span = _without_rest_of_sentence(text, blocks, span[0], quoted[0]), span[1]
@@ -287,10 +292,20 @@ def _announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
         if headings > 1:
             break
         if block.kind in ("list", "code", "table"):
-            return _from_start(text, block, MOST_ANNOUNCED - (block.start - start)) or blocks[at].end
+            end = _from_start(text, block, MOST_ANNOUNCED - (block.start - start)) or blocks[at].end
+            return _code_for_code(text, blocks, number, start) or end
         if _is_run_in(text, block) or _is_term(text, blocks, number):
             return _terms_announced(text, blocks, number, start) or blocks[at].end
     return _paragraphs_announced(text, blocks, at, start)
+
+
+def _code_for_code(text: str, blocks: Sequence[Block], at: int, start: int) -> int | None:
+    """Where the second code ends of "change this: ... to: ...", if there is room: the first alone is what is not wanted."""
+    kinds = [block.kind for block in blocks[at : at + 3]]
+    if kinds != ["code", "prose", "code"] or blocks[at + 2].end - start > MOST_ANNOUNCED:
+        return None
+    between = text[blocks[at + 1].start : blocks[at + 1].end]
+    return blocks[at + 2].end if len(between) <= BETWEEN_CODE and not _SENTENCE.search(between) else None
 
 
 def _paragraphs_announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
