@@ -97,6 +97,12 @@ def test_of_an_entry_the_label_that_is_asked_for_comes_first() -> None:
         assert has_label(found[made[0]], question) == (first == "**Default:**")
 
 
+def test_the_name_itself_is_no_label_that_is_asked_for() -> None:
+    found = candidates([passage("# Tuning\n\n- maxOpen: how many are open at once.\n- limit: of them, how many.\n")])
+    assert not any(has_label(one, "What is maxOpen?") for one in found)
+    assert [has_label(one, "What is the limit of maxOpen?") for one in found] == [False, True]
+
+
 def test_numbers_of_entries() -> None:
     assert (OWN_NEAR, OWN_PROMISE, OWN_ENOUGH) == (3.0, 2.0, 0.08), "measured on eight manuals: docs/adr/0171"
     for length, own in ((LONGEST_HEAD, 1), (LONGEST_HEAD + 1, 0)):

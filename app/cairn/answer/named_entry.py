@@ -90,9 +90,9 @@ def with_entry_first(
 
 
 def has_label(one: Candidate, question: str) -> bool:
-    """Whether it begins with a label of which the question has all words."""
+    """Whether it begins with a label of which the question has all words, and which is not the name alone."""
     label = _LABEL.match(one.text)
-    said = frozenset(terms(label[1])) if label else frozenset()
+    said = frozenset(terms(label[1])) - frozenset(terms(name_asked(question) or "")) if label else frozenset()
     return bool(said) and said <= frozenset(terms(question))
 
 
