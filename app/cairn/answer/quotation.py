@@ -16,6 +16,7 @@ from cairn.domain.passage import Passage
 from cairn.language.code_fences import fence_around
 from cairn.language.lexicon import Replies, every
 from cairn.language.linear import bounded
+from cairn.language.outbound import TAGS
 from cairn.language.sentences import Kind, Span, Unit
 from cairn.language.tables import describe_row
 from cairn.language.text import fold
@@ -347,10 +348,19 @@ _PLACEHOLDER: Final = re.compile(
 
 def placeholders_as_code(text: str) -> str:
     """`tar <file>` with the placeholder as code: outside of code a name in angle brackets is a tag to whoever shows it, and is
-    taken apart before it goes out (docs/adr/0050)."""
-    return _PLACEHOLDER.sub(lambda found: found["code"] or f"`{found[0]}`", text) if "<" in text else text
+    taken apart before it goes out (docs/adr/0050). So is an element of HTML with attributes or an end, in code as well."""
+
+    def instead(found: re.Match[str]) -> str:
+        element = _ELEMENT.match(found[0])
+        acts = (
+            element is not None and element[1].lower() in TAGS and (found["name"] or "=" in found[0] or "/" in found[0])
+        )
+        return found["code"] or (found[0] if acts else f"`{found[0]}`")
+
+    return _PLACEHOLDER.sub(instead, text) if "<" in text else text
 
 
+_ELEMENT: Final = re.compile(r"</?([A-Za-z][\w.:-]*)")
 _TAKEN: Final = re.compile(r"\0(\d+)\0")
 
 

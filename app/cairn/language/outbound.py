@@ -36,7 +36,8 @@ multicol nav nextid nobr noembed noframes noscript object ol optgroup option out
 progress q rb rp rt rtc ruby s samp script search section select shadow slot small source spacer span strike strong style
 sub summary sup svg table tbody td template textarea tfoot th thead time title tr track tt u ul var video wbr xmp
 """
-_TAGS: Final = frozenset(_TAG_NAMES.split())
+TAGS: Final = frozenset(_TAG_NAMES.split())
+"""Names of elements that whoever shows a text as HTML may act upon."""
 _DEEPEST: Final = 4
 """Brackets in a target that stand in brackets."""
 _NAME = re.compile(r"</?([A-Za-z][A-Za-z0-9:-]{0,40})")
@@ -334,7 +335,7 @@ class _Reading:
         if link:
             return
         after = self.p[name.end() : name.end() + 1]
-        tag = name[1].lower() in _TAGS
+        tag = name[1].lower() in TAGS
         if not (after.isspace() or after == "/" or after == ">" or (not after and tag)) or (after == ">" and not tag):
             self._say("< ", start + 1)  # no tag to Markdown; but browsers take much more for one
             return

@@ -147,8 +147,13 @@ LOADERS: Final = (
 """Those of this package. `text` takes what no other does."""
 
 
+_GIVES_WAY: Final = "configuration"
+"""That shows files as they stand, so that a package that reads a format of them (.ini) may."""
+
+
 class _Registry:
-    """All loaders, those of other packages last, and how a name leads to them. What is built in is not replaced."""
+    """All loaders, those of other packages last, and how a name leads to them. What is built in is not replaced, but for
+    configuration."""
 
     def __init__(self, added: Iterable[Loader] = ()) -> None:
         self.loaders = (*LOADERS, *added)
@@ -158,7 +163,9 @@ class _Registry:
             for media_type, suffixes in loader.media_types.items():
                 kind = self.by_media_type.setdefault(media_type, FileKind(loader, media_type))
                 for suffix in suffixes:
-                    self.by_suffix.setdefault(suffix, kind)
+                    known = self.by_suffix.get(suffix)
+                    if known is None or known.loader.name == _GIVES_WAY:
+                        self.by_suffix[suffix] = kind
 
     def named(self, name: str) -> FileKind | None:
         """What the name of a file says: its last two suffixes (.rst.inc) where they stand for a format, else the last one."""
@@ -174,7 +181,7 @@ class _Registry:
                 (self.by_suffix, [one for suffixes in loader.media_types.values() for one in suffixes]),
             )
             for what in whats
-            if what in known
+            if what in known and known[what].loader.name != _GIVES_WAY
         ]
         return f"{claimed[0][0]} stands for {claimed[0][1]}" if claimed else None
 
