@@ -156,7 +156,7 @@ async def test_a_workbook_is_computed_over(tables: Services) -> None:
         ("What share of the price does the supplier Sella have?", "81.96 % [1]", "Chair | 89.00 | 40 | 8 | Sella"),
         ("What share of the stock does the lamp have?", "9.26 % [1]", "Lamp | 12.50 | 5 | 10 | Lux"),
         ("Which member has the second highest number of meetings?", "Okafor: 11", "Okafor | 11 | 1,250"),
-        ("Which region has the highest revenue?", "West: 4410 EUR k [1]", "West | 2020 | 1011 | 8 %"),  # the sum of the four rows that each region has
+        ("Which region has the highest revenue?", "West: 4410 EUR k [1]", "West | 2020 | 1011 | 8 %"),  # four rows each
         ("What is the sum of the travel of all members?", "3,600 km", "Okafor | 11 | 1,250"),
     ],
 )  # fmt: skip

@@ -80,7 +80,7 @@ def test_a_fence_inside_code_does_not_end_it() -> None:
             '<body>{{include "/head.html" ""}}<h1>{{.T}} Heat</h1>'
             "<ul>{{range .All}}<li>One {{.Name}} <code>{{end}}</code></li>{{end}}</ul></body></html>",
             "Oven",
-            "# Heat\n\n- One `{{end}}`",
+            "# {{.T}} Heat\n\n- One {{.Name}} `{{end}}`",
         ),
         ("<html><title>{{ page.title }}</title>{% block a %}<p>Hot.</p>{% endblock %}</html>", None, "Hot."),
         ("<html><title>{{ page.title }}</title><p>A {{ name }} {% raw %}.</p></html>", None, "A {{ name }} {% raw %}."),

@@ -287,3 +287,18 @@ def test_hosts_are_addresses(text: str) -> None:
 def test_a_backslash_closes_code_as_any_character_does(text: str, said: str) -> None:
     outbound = Outbound(lambda: None)
     assert outbound.feed(text) + outbound.end() == said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`\u200b`<img src=x onerror=alert(1)>``", "`\u2060`<b>``", "\u200b```\n<script>x</script>\n", "``\u00ad`\n<script>\n",
+        "\ufeff~~~\n<script>\n",
+    ],
+)  # fmt: skip
+def test_what_is_not_seen_makes_no_code_of_a_tag(text: str) -> None:
+    outbound = Outbound(lambda: None)
+    said = outbound.feed(text) + outbound.end()
+    assert "<script" not in said
+    assert "<img" not in said
+    assert "<b" not in said

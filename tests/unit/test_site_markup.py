@@ -190,8 +190,8 @@ def test_the_row_of_a_table_stays_a_line_however_long_it_is(words: int) -> None:
     [
         ('| <a id="x">`http2.`<br />`maxStreams`</a> | 250 |', "| `http2.maxStreams` | 250 |"),
         ("| `routes[n].`<br>`observability.` <br/> `logs` | `a.` |", "| `routes[n].observability.logs` | `a.` |"),
-        ("| `points.<name>`<BR>`.http` | `x-`<br>`y` |", "| `points.<name>.http` | `x-y` |"),
-        ("Set `MY_`<br>`NAME` or `kubernetes.io/`<br>`host`.", "Set `MY_NAME` or `kubernetes.io/host`."),
+        ("| `points.<name>`<BR>`.http` | `x-`<br>`y` |", "| `points.<name>.http` | `x-` `y` |"),
+        ("Set `MY_`<br>`NAME` or `my.`<br>`host`.", "Set `MY_NAME` or `my.host`."),
         ("| `a` <br>`b` | `a.`, <br>`b` | `a.`<br>b |", "| `a`  `b` | `a.`,  `b` | `a.` b |"),
         ("| `bin/`<br>`lib/`<br>`etc/` | `/etc/`<br>`/var` |", "| `bin/` `lib/` `etc/` | `/etc/` `/var` |"),
         ("| `a-`<br>`-b` | `1`<br>`.5` |", "| `a-` `-b` | `1` `.5` |"),

@@ -1827,3 +1827,45 @@ def test_rows_that_have_several_each_or_are_persons_are_not_counted_for_what_the
     heads = "\n| Department | Head |\n| --- | --- |\n| Sales | Ada |\n| Stock | Bo |\n"
     assert meant("How many employees are there?", heads, title="Employees") is None
     assert meant("How many departments are there in total?", heads) is not None
+
+
+PLANNED = """
+| Region | Year | Scenario | Revenue |
+| --- | --- | --- | --- |
+| North | 2023 | Plan | 110 |
+| North | 2023 | Actual | 95 |
+| South | 2023 | Plan | 80 |
+| South | 2023 | Actual | 90 |
+"""
+IN_AUTUMN = """
+| Month | Revenue |
+| --- | --- |
+| Jul | 5 |
+| Aug | 6 |
+| Sep | 7 |
+"""
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What was the revenue of North in 2023?", "What was the revenue in 2023?", "Which region had the highest revenue?",
+        "Rank the regions by revenue",
+    ],
+)  # fmt: skip
+def test_plan_and_actual_are_no_parts_of_one_sum(question: str) -> None:
+    found = meant(question, PLANNED)
+    assert found is None or (found.instead is None and found.operation != "sum")
+
+
+def test_a_word_of_the_question_is_no_month_of_another_language() -> None:
+    assert meant("Highest revenue years ago", IN_AUTUMN) is None
+    found = meant("What was the revenue in August?", IN_AUTUMN)
+    assert found is not None
+    assert conditions(found) == {0: ("aug",)}
+
+
+def test_some_of_them_are_not_all_that_there_are() -> None:
+    rows = "| Order | Product |\n| --- | --- |\n| A1 | Lamp |\n| A2 | Chair |\n| A3 | Lamp |\n"
+    assert meant("How many orders are there in total?", rows, title="Orders") is not None
+    assert meant("How many orders are there in total?", rows, title="Open orders by product") is None

@@ -34,9 +34,9 @@ LONGEST_HEAD: Final = 120  # bound: tests/unit/test_named_entry.py
 
 _OPTION: Final = bounded(r"(?<![\w-])--?[A-Za-z][\w-]*|(?<!\w)[$@%][A-Za-z_]\w*%?|`([^`\s]{2,60})`")
 _SHORT: Final = re.compile(r"-\w")
-_HUMPED: Final = re.compile(r"[a-z]{2,}(?:[A-Z][a-z]+)+")
+_HUMPED: Final = re.compile(r"\A[a-z]{2,40}(?:[A-Z][a-z]{1,40}){1,9}")
 """`blockPullOrder`; names of products are written otherwise: macOS, iPhone, NetBox."""
-_DOTTED: Final = re.compile(r"\w+(?:\.\w+)*\.[A-Za-z]*[A-Z_]\w*")
+_DOTTED: Final = re.compile(r"\A\w{1,60}(?:\.\w{1,60}){0,6}\.[A-Za-z]{0,40}[A-Z_]\w{0,60}")
 _MARKER: Final = re.compile(r"\A(?:[-*+>]|\d{1,3}[.)])\s+")
 _BREAK: Final = re.compile(r"\n\s*(?:\n|[-*+>|#]|\d{1,3}[.)])|\n[ \t]*\Z")
 _TOKEN: Final = re.compile(r"[^\s,`*|()\[\]<>=:;\"']+")

@@ -258,8 +258,8 @@ _EMPHASIS: Final = (
     (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
 )
 _ESCAPED: Final = (
-    (re.compile(r"(?<!\\)\\\(([^()\\\n]{1,200})\\\)"), r"(\1)"),
-    (re.compile(r"(?<=\w)\\_(?=\w)"), "_"),
+    (re.compile(r"(?<![^\s])\\\(([^()\\\s]{1,60}(?: [^()\\\s]{1,60}){1,20})\\\)(?![^\s.,;:!?])"), r"(\1)"),
+    (re.compile(r"(?<![\\:])(?<=\w)\\_(?=\w)"), "_"),
     (re.compile(r"(?<=\d)\\\.(?!\S)"), "."),
 )
 """What says the same without a backslash, in Markdown and out of it: "\\(in brackets\\)", "snake\\_case", "2019\\."."""

@@ -17,7 +17,8 @@ from cairn.connectors.connector import SourceRefused
 SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__"})
 """What tools have put there; no documents."""
 GENERATED: Final = (
-    ".min.js", ".min.mjs", ".min.css", ".pack.js", ".map", ".lock", "-lock.json", "-lock.yaml", "-lock.yml",
+    ".min.js", ".min.mjs", ".min.css", ".pack.js", ".js.map", ".mjs.map", ".css.map", ".lock", "package-lock.json",
+    "pnpm-lock.yaml",
 )  # fmt: skip
 """How names of files end that programs have made for programs, and that stand among the pages of a manual; no documents."""
 MOST_PATTERNS: Final = 100
@@ -37,16 +38,16 @@ def is_generated(path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PathFilter:
-    """`include`: empty means all; `exclude` beats it."""
+    """`include`: empty means all, but for what is generated; `exclude` beats it."""
 
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
     def takes(self, path: str) -> bool:
         """Whether a file is read; `path` is relative to the source."""
-        if is_hidden(path) or is_generated(path) or not _is_text(path) or _matches_one(self.exclude, path):
+        if is_hidden(path) or not _is_text(path) or _matches_one(self.exclude, path):
             return False
-        return not self.include or _matches_one(self.include, path)
+        return _matches_one(self.include, path) if self.include else not is_generated(path)
 
 
 def _is_text(path: str) -> bool:

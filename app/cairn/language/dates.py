@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from cairn.language.lexicon import any_of, languages
+from cairn.language.lexicon import any_of, every, languages
 from cairn.language.linear import bounded
 from cairn.language.text import fold
 
@@ -43,12 +43,13 @@ def months_in(words: Iterable[str]) -> frozenset[int]:
 
 def names_of_month(word: str) -> frozenset[str]:
     """What the month of a folded word is called besides, long or short, in any language; nothing of other words."""
-    return _CALLED.get(_FOLDED.get(word, 0), frozenset()) - {word}
+    return _CALLED.get(_FOLDED.get(word, 0), frozenset()) - {word} - _NO_MONTHS
 
 
 _FOLDED: Final = {fold(name): number for name, number in _MONTHS.items()}
 
 
+_NO_MONTHS: Final = every(lambda one: one.lists.no_months)
 _CALLED: Final = {
     number: frozenset(name for name, other in _FOLDED.items() if other == number) for number in {*_FOLDED.values()}
 }

@@ -229,6 +229,8 @@ class Lists(_Section):
     """What else is counted, or listed."""
     months: str = ""
     """In order, each with its abbreviations behind bars."""
+    no_months: Words = NONE
+    """Short names of months in another language that are words of this one."""
     byline: Patterns = ()
     """What stands before the name of an author in a text."""
     dates_of: Patterns = ()
@@ -648,6 +650,9 @@ class Arithmetic(_Section):
     """In which order: "from lowest to highest"; the highest first where nothing is said."""
     monthly: Words = NONE
     """Headers of columns of months, where "mar" is no day."""
+    readings: Words = NONE
+    """Headers of columns that say how a row is to be read: plan or actual, of the month or since January. Their rows are no parts
+    of one whole."""
     flows: Words = NONE
     """Headers of what comes in or goes out, of which the sum over rows is what all of them had: "revenue"."""
     commonest: Phrases = ()

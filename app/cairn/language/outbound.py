@@ -269,6 +269,8 @@ class _Reading:
         line = self.p[self.at : end + 1 if end >= 0 else self.at + LONGEST]
         found = _FENCE.fullmatch(line)
         opened = self.state._fence
+        if found is not None and not all(map(self._is_beside, range(self.at + 1, self.at + len(found[1])))):
+            found = None  # parted by what is not seen it is no fence
         if found is None or (
             opened and (found[1][0] != opened[0] or len(found[1]) < len(opened) or line.strip() != found[1])
         ):
@@ -311,11 +313,15 @@ class _Reading:
         return (stands - len(self.raw[:stands].rstrip("\\"))) % 2 == 1
 
     def _end_of_run(self) -> int:
-        """Of the backticks that stand here, up to one that is escaped."""
+        """Of the backticks that stand here with nothing between them that is not seen, up to one that is escaped."""
         end = self.at + 1
-        while self.p[end : end + 1] == "`" and not self._is_escaped(end):
+        while self.p[end : end + 1] == "`" and self._is_beside(end) and not self._is_escaped(end):
             end += 1
         return end
+
+    def _is_beside(self, place: int) -> bool:
+        """Whether a character stands right behind the one before it in the text as it is, too."""
+        return self.places[place + 1] - self.places[place] == 1 == self.places[place] - self.places[place - 1]
 
     # --- tags ---------------------------------------------------------------------------------------------------------
 

@@ -30,10 +30,12 @@ from cairn.query.table_words import (
     INHABITANTS,
     MOSTS,
     PEOPLE,
+    PERIODS,
     PRICES,
     QUALIFIERS,
     QUANTITIES,
     RATIOS,
+    READINGS,
     SCALES,
     STRETCHES,
     TOTALS,
@@ -148,12 +150,20 @@ def counts_all_rows(reading: TableReading) -> bool:
         at >= len(reading.tokens)
         or reading.distinct
         or not table.header[0]
+        or (table.repeats and table.numeric[0])
         or any(table.yearly[one : one + 1] != (True,) for one in amounts)
     ):
         return False
     if names_rows_at(reading, at):
-        return bool(reading.phrases("sum")) or _says_name(reading)
+        return (bool(reading.phrases("sum")) and not _is_part(reading, at)) or _says_name(reading)
     return at not in reading.explained and reading.tokens[at] not in HUMANS | PEOPLE and _says_name(reading, at)
+
+
+def _is_part(reading: TableReading, at: int) -> bool:
+    """Whether the title says that the table has some of what is counted: "Open orders by status"."""
+    words = [word for word in tokens_of(reading.table.title) if word not in reading.stop_words]
+    called = [word for word in words if may_mean(reading.tokens[at], word)]
+    return bool(called) and any(not any(may_mean(token, word) for token in reading.tokens) for word in words)
 
 
 def _says_name(reading: TableReading, at: int | None = None) -> bool:
@@ -230,6 +240,8 @@ def summed_instead(table: TableSketch, made: Computation, said: Sequence[str]) -
     limited = made.comparison is not None or made.minus is not None or made.other is not None or made.one_row
     if made.measure is None or limited or made.grouped or not is_flow(table, made.measure, said):
         return None
+    if may_be_read_otherwise(table, made):
+        return None
     if made.operation == "value":
         held = {*(one.position for one in made.conditions), *(one.position for one in made.within)}
         once = all(len(one.keys) == 1 for one in made.conditions)
@@ -240,11 +252,22 @@ def summed_instead(table: TableSketch, made: Computation, said: Sequence[str]) -
     return None if lowest and (made.conditions or made.within) else replace(made, grouped=True, naming=None)
 
 
+def may_be_read_otherwise(table: TableSketch, made: Computation) -> bool:
+    """Whether a column says how its row is to be read ("Scenario": plan and actual; "Type": of the month and since January), and
+    no condition which of these is meant: then the numbers are no parts of one whole."""
+    held = {made.asked, *(one.position for one in made.conditions), *(one.position for one in made.within)}
+    return any(
+        at not in held and not numeric and not READINGS.isdisjoint(header_words(header))
+        for at, (header, numeric) in enumerate(zip(table.header, table.numeric, strict=True))
+    )
+
+
 def _times_of(table: TableSketch) -> set[int]:
     """Columns that say of which time a row is."""
     return {
         at for at, header in enumerate(table.header)
         if (table.dated[at] and not says_latest(header)) or is_year_column(header) or table.yearly[at : at + 1] == (True,)
+        or not PERIODS.isdisjoint(header_words(header))
     }  # fmt: skip
 
 

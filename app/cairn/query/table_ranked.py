@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cairn.domain.computation import Computation
 from cairn.query.table_explained import explains
-from cairn.query.table_groups import calls_rows_at, groups_by, is_flow
+from cairn.query.table_groups import calls_rows_at, groups_by, is_flow, may_be_read_otherwise
 from cairn.query.table_measure import find_counted_in
 from cairn.query.table_reading import TableReading
 from cairn.query.table_words import BY, WordSpan, begins_ranking, columns_of_people, order_in
@@ -31,6 +31,8 @@ def ranked(reading: TableReading) -> Computation | None:
         "sum" if flows else "average", measure, asked=asked, grouped=True, each=True, ranked=True, averaged=not flows,
         turned=order is not None and order[2], one_row=not flows, counted_in=find_counted_in(reading, measure, ()),
     )  # fmt: skip
+    if flows and may_be_read_otherwise(reading.table, found):
+        return None
     reading.spans = spans
     reading.explained |= {*taken, *by}
     return found if explains(reading, found) else None

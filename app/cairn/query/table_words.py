@@ -168,7 +168,8 @@ DISTINCT: Final = _words("distinct")
 GOOD: Final = _words("good")
 COUNTED: Final = _words("counted")
 FLOWS: Final = _words("flows")
-_MONTHLY: Final = _words("monthly")
+READINGS: Final = _words("readings")
+PERIODS: Final = _words("monthly")
 HOW_MANY: Final = _words("how_many")
 SETTLING: Final = _words("settling")
 STATES: Final = _words("states")
@@ -628,7 +629,7 @@ def spans_of(question: ComputedQuestion, table: TableSketch, named: Sequence[Nam
 
 def _is_monthly(header: str, words: Sequence[str]) -> bool:
     """Whether a cell that is called as a month is one: it says a year, or its column that it is of months."""
-    return len(words) > 1 or not _MONTHLY.isdisjoint(header_words(header))
+    return len(words) > 1 or not PERIODS.isdisjoint(header_words(header))
 
 
 def _places_of_month(tokens: Sequence[str], words: Sequence[str]) -> Iterator[int]:

@@ -36,7 +36,7 @@ _STATEMENT = re.compile(
     r"\{%|\{\{[-~]?\s{0,9}(?:[#/>^!]|\$\w{1,60}\s{0,9}:?=|(?:if|else|end|range|with|block|define|template|partial|include|import)\b)"
 )
 """How one begins that is no name of a value."""
-_LAYOUT_NAMES = "html head title body div main nav section article header footer aside form p ul ol table tbody tr"
+_LAYOUT_NAMES = "html head title body div main nav section article header footer aside form ul ol table tbody tr"
 _LAYOUT = frozenset(_LAYOUT_NAMES.split())
 """Elements in which one that stands alone is no example of it."""
 _AS_WRITTEN = frozenset(("code", "pre", "kbd", "samp", "tt", "var", "textarea", "script", "style"))
@@ -86,9 +86,16 @@ def _drop_actions(root: Any) -> None:
         alone = not _ACTION.sub("", said).strip() and parent is not None and parent.tag in _LAYOUT
         is_template = is_template or (alone and bool(_STATEMENT.search(said)))
     for node, name in found:
-        if is_template or (node.tag == "title" and name == "text"):
-            said = _ACTION.sub(" ", getattr(node, name))
-            setattr(node, name, said.strip(" \t\n-|:\u2013\u2014\u00b7") if node.tag == "title" else said)
+        said = getattr(node, name)
+        if node.tag == "title" and name == "text":
+            if is_template or _ACTION.match(said.strip()):
+                setattr(node, name, _ACTION.sub(" ", said).strip(" \t\n-|:\u2013\u2014\u00b7"))
+        elif is_template:  # the value of a name in a sentence may be what the sentence is about
+            setattr(node, name, _ACTION.sub(_no_statement if _ACTION.sub("", said).strip() else " ", said))
+
+
+def _no_statement(action: re.Match[str]) -> str:
+    return " " if _STATEMENT.match(action[0]) else action[0]
 
 
 def _decode(content: bytes) -> str:

@@ -55,12 +55,13 @@ _CODE_BEHIND: Final = re.compile(
     rf"(?=(?:[^`\n]{{0,200}}[./_-]`{_BREAK}`){{0,9}}[^`\n]{{0,200}}`(?<![./_-]`)(?!`))"
 )
 """Code, which may be broken further on, and ends as no folder and no prefix does."""
-_GOES_ON: Final = re.compile(r"[^\s`./_-](?P<mark>[./_-])`\Z|[>\])}]`\Z")
+_GOES_ON: Final = re.compile(r"[^\s`./_-](?P<mark>[._])`\Z|[>\])}]`\Z")
 _WORD_BEHIND: Final = re.compile(r"(?:</?[A-Za-z][^<>]{0,2000}>){0,9}\w")
 _PERMALINK: Final = re.compile(
     rf"<a\s[^<>]{{0,500}}>\s{{0,9}}[{''.join(sorted(render.PERMALINKS))}]\s{{0,9}}</a\s{{0,9}}>", re.IGNORECASE
 )
 _LIST_MARK: Final = re.compile(r"\A[ \t]{0,99}(?:[-*+>]|\d{1,9}[.)])(?=[ \t])")
+_CLOSES: Final = re.compile(r"[\w)\]\"'`*][ \t]{1,9}\Z")
 _STOPS: Final = frozenset("].,;:")
 _BAR: Final = re.compile(r"&(?:#124|#x7c|vert|verbar|vertbar|VerticalLine);", re.IGNORECASE)
 _LONGEST_HEADING: Final = 500
@@ -207,8 +208,9 @@ class _Walk:
         elif name == "sup" and not closes and self.line[-1:].strip() and not _SHORT_RAISED.match(self.text, tag.end()):
             self._write(" ")  # "`option`<sup>1.52.0</sup>"
         elif name == "img" and self.parts and self.text[tag.end() : tag.end() + 1] in _STOPS:  # "[here <img>](x)."
-            self.parts[-1] = self.parts[-1].rstrip(" \t")
-            self.line = self.line.rstrip(" \t")
+            if _CLOSES.search(self.line):  # and no mark of an item or heading
+                self.parts[-1] = self.parts[-1].rstrip(" \t")
+                self.line = self.line.rstrip(" \t")
         elif name == "br":
             if behind := self._joined(tag):
                 return behind

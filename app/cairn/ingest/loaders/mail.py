@@ -33,8 +33,8 @@ _ENCRYPTED: Final = ("multipart/encrypted", "application/pkcs7-mime", "applicati
 _NO_BASE64: Final = re.compile(r"[^A-Za-z0-9+/]+")
 _HEADING: Final = re.compile(r"^(#{1,6})(?= )", re.MULTILINE)
 _SOFT_BREAK: Final = re.compile(r"(?<!^--) \r?\n(?![>\s]|-- )", re.MULTILINE)
-_WHO_WROTE: Final = re.compile(r"[^\d>]{0,200}\d.{0,400}:")
-"""The line above a quotation, which has a date: "On 12 Nov 2024, Ann Poe wrote:"."""
+_WHO_WROTE: Final = re.compile(r"[^>]{0,400}?(?:\b(?:19|20)\d\d\b|\b\d{1,2}[:h]\d\d\b|\w@\w)[^>]{0,400}:")
+"""The line above a quotation, which has a year, a time or an address: "On 12 Nov 2024, Ann Poe wrote:"."""
 _BLANK_LINES: Final = re.compile(r"\n{3,}")
 _TABLE: Final = "| --- |"
 _STOPGAP: Final = 0.5

@@ -19,8 +19,9 @@ _HEADING = re.compile(r"^ {0,3}#[ \t]+(\S.*)$", re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
 # No nested brackets or newlines inside: every alternative stops at the next opening character, so time stays linear.
 _IMAGE = re.compile(
-    r"(?P<code>`[^`\n]*`)"  # quoted syntax stays
-    r"|[ \t]{0,9}!\[[^\[\]]*\](?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\[[^\[\]\n]*\])(?=[\].,;:])"  # no blank before a stop
+    r"(?P<code>``[^`\n]{1,300}``|`[^`\n]*`)"  # quoted syntax stays
+    # no blank before a stop
+    r"|(?<=[\w)\]\"'`*])[ \t]{1,9}!\[[^\[\]]*\](?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\[[^\[\]\n]*\])(?=[\].,;:])"
     r"|!\[[^\[\]]*\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)"  # ![alt](url "title"), one level of brackets in the url
     r"|!\[[^\[\]]*\]\[[^\[\]\n]*\]"  # ![alt][label]
     r"|<img\b[^<>]*>"
@@ -103,7 +104,9 @@ def _strip(text: str) -> str:
 def _shown(match: re.Match[str]) -> str:
     if match["bracketed"]:  # without code around it whoever shows it takes it for a tag
         bracketed = unescape(match["bracketed"])
-        return f"`{bracketed}`" if match["name"].lower() in ELEMENTS else bracketed
+        begins = match.string.rfind("\n", 0, match.start()) + 1
+        is_code = match.string.startswith("    ", begins)  # or what an item goes on with, where it is text as it is
+        return f"`{bracketed}`" if match["name"].lower() in ELEMENTS and not is_code else bracketed
     # a bar would end the cell of a table that it stands in
     return match["code"] or (unescape(match["entity"]).replace("|", "\\|") if match["entity"] else "")
 

@@ -1,4 +1,4 @@
-"""Running titles of a PDF: lines that most pages have at the same height at their head or foot are no text of it."""
+"""Running titles of a PDF: lines that most pages have at the same height at their head or foot are its text once."""
 
 from __future__ import annotations
 
@@ -60,30 +60,33 @@ def margin_lines(
 
 
 def without_running_lines(texts: Sequence[str], margins: Sequence[Sequence[MarginLine]]) -> list[str]:
-    """The pages without lines that run through them, the number of the page aside. At the head the first one stays: it may be
-    the header of a list that goes on from page to page."""
+    """The pages without lines that run through them, at the foot the number of the page aside. The first one stays: it may be the
+    header of a list that goes on from page to page, or say whose the document is, and since when."""
     pages: dict[tuple[bool, str], list[tuple[int, float]]] = defaultdict(list)
     for page, lines in enumerate(margins):
         for line in lines:
-            for key in _keys(line.said, page):
+            for key in _keys(line, page):
                 pages[line.foot, key].append((page, line.height))
     kept, known = list(texts), set[tuple[bool, str]]()
     for page, lines in enumerate(margins):
         for line in lines:
             running = [
-                (line.foot, key) for key in _keys(line.said, page)
+                (line.foot, key) for key in _keys(line, page)
                 if _runs(pages[line.foot, key], line.height, len(texts))
             ]  # fmt: skip
-            if running and (line.foot or not known.isdisjoint(running)):
+            if running and not known.isdisjoint(running):
                 kept[page] = _without(kept[page], line.said)
             known.update(running)
     return kept
 
 
-def _keys(said: str, page: int) -> Iterator[str]:
-    """A line as it stands, and with each of its numbers by how much it is more than that of the page: no other number may
-    differ, for a sum at the foot of each page is text."""
+def _keys(line: MarginLine, page: int) -> Iterator[str]:
+    """A line as it stands, and at the foot with each of its numbers by how much it is more than that of the page: no other number
+    may differ, for a sum at the foot of each page is text, and so is "Day 2" at the head of the second."""
+    said = line.said
     yield said
+    if not line.foot:
+        return
     for found in list(_NUMBER.finditer(said))[:_MOST_NUMBERS]:
         yield f"{said[: found.start()]}\0{int(found[0]) - page}\0{said[found.end() :]}"
 

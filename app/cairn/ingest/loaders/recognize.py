@@ -67,7 +67,7 @@ _HEADER = re.compile(rb"^([A-Za-z][A-Za-z0-9-]{0,40}):", re.MULTILINE)
 _TITLE_OF_MANUAL = re.compile(rb"^[.'][ \t]{0,9}TH[ \t]", re.MULTILINE)
 _SECTION_OF_MANUAL = re.compile(rb"^[.'][ \t]{0,9}SH(?:[ \t]|\r?$)", re.MULTILINE)
 _DRAWING: Final = re.compile(rb"<(?:svg:)?svg\b", re.IGNORECASE)
-_WORDS_IN_DRAWING: Final = re.compile(rb"<(?:svg:)?(?:text|foreignObject)\b", re.IGNORECASE)
+_WORDS_IN_DRAWING: Final = re.compile(rb"<(?:svg:)?(?:text|foreignObject|desc)\b", re.IGNORECASE)
 _HEAD_OF_MANUAL = 65_536
 """Bytes in which a manual page says that it is one: definitions and a licence may come first."""
 _HEAD = 4096

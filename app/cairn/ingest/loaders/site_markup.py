@@ -55,7 +55,7 @@ _IMPORTED_CODE: Final = re.compile(
 """Of VuePress: code that stands in another file."""
 _INCLUDED: Final = re.compile(
     r"(?P<before>[ \t]{0,16}(?P<item>(?:[-*+]|\d{1,9}[.)])[ \t]{1,4})?)(?:"
-    r"<<<[ \t]{0,3}(?P<code>(?=[^\s<>]{0,300}[./])[@.\w~/-][^\s<>{}#\[\]]{0,300})(?:#[\w-]{1,80})?(?:[ \t]?\{[^{}\n]{0,80}\})?"
+    r"<<<[ \t]{0,3}(?P<code>(?:@|~?/|\.{1,2}/)[^\s<>{}#\[\]]{1,300})(?:#[\w-]{1,80})?(?:[ \t]?\{[^{}\n]{0,80}\})?"
     r"(?:[ \t]{0,9}\[(?P<label>[^\[\]\n]{1,200})\])?"
     r"|-{1,9}8<-{1,9}[ \t]{1,9}(?:\"(?P<double>[^\"\n]{1,300})\"|'(?P<single>[^'\n]{1,300})'|\[(?:start|end):[^\]\n]{1,80}\])"
     r")[ \t]{0,9}$"
@@ -333,7 +333,8 @@ class _Blocks:
         return f"{line[: label.start()]}{line[label.end() :]}{end}{code}"
 
     def _without_included(self, block: str) -> str:
-        """Code without the lines that stand for another file; in the place of one that has no others, its name."""
+        """Code without the lines that stand for another file; in the place of one that has no others, its name, unless it is of
+        no language: then it shows how they are written."""
         if "8<-" not in block:
             return block
         first, *lines = block.splitlines(keepends=True)
@@ -341,6 +342,8 @@ class _Blocks:
         kept = [line for line, included in zip(lines, found, strict=True) if not included]
         if any(line.strip(" \t\n`~") for line in kept):
             return "".join((first, *kept))
+        if not first.strip(" \t\n`~"):
+            return block
         named = [f"{one['before']}(see {name})\n\n" for one in found if one and (name := _file_of(one))]
         self.prose += named
         return "" if named else block

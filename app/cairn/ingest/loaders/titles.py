@@ -72,7 +72,9 @@ def _with_name(title: str, name: str) -> str:
     if not ending or fold_line(title) not in _sections():
         return title
     words = in_words(_ORDER.sub("", file[: ending.start()]))
-    return title if says_nothing(words) or fold_line(words) == fold_line(title) else f"{words}: {title}"
+    if says_nothing(words) or fold_line(words) == fold_line(title):
+        return title
+    return words if fold_line(title) in fold_line(words) else f"{words}: {title}"
 
 
 def with_folder(title: str | None, path: str) -> str | None:
@@ -82,29 +84,24 @@ def with_folder(title: str | None, path: str) -> str | None:
         return title
     for folder in PurePosixPath(path.replace("\\", "/")).parents:
         name = " ".join(_NUMBER.sub("", folder.name.replace("-", " ").replace("_", " ")).split())
-        if name and not name.endswith(":") and fold_line(name) not in _FOLDERS:
+        if _names_something(name) and not says_nothing(name):
             return title if fold_line(name) in _openings() else f"{name}: {title}"
     return title
 
 
+def _names_something(folder: str) -> bool:
+    """Whether a folder is called by what is in it: not by a language, a date, an id or an address, or as folders of documents
+    are anywhere."""
+    folded = fold_line(folder)
+    return not (folded in _FOLDERS or _LANGUAGE.fullmatch(folded) or _NO_WORDS.search(folder))
+
+
 _NUMBER: Final = re.compile(r"\A\d[\d.]*+[.)]?\s++")
-_FOLDERS: Final = frozenset(
-    {
-        "docs",
-        "doc",
-        "documentation",
-        "content",
-        "contents",
-        "pages",
-        "src",
-        "source",
-        "site",
-        "website",
-        "www",
-        "public",
-        "..",
-    }
-)
+_LANGUAGE: Final = re.compile(r"[a-z]{2}(?: [a-z]{2})?")
+_NO_WORDS: Final = re.compile(r"[:?=&]|\A\W*\Z|\A[\d\W]+\Z|\d\w*\d|\Atmp")
+_FOLDER_NAMES: Final = """docs doc documentation content contents pages src source site website www public markdown md book
+    tmp upload uploads files"""
+_FOLDERS: Final = frozenset(_FOLDER_NAMES.split())
 """That hold all documents of a project, and are named after none."""
 
 
