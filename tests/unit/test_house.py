@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 from math import inf
@@ -303,3 +303,9 @@ def test_what_no_suite_runs_finds_what_it_imports() -> None:
                 if one.name not in names and not list(place.glob(f"{one.name}.py")) and not (place / one.name).is_dir()
             ]
     assert not missing
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """They are imported by it where they are collected together, and the second one is an error."""
+    names = Counter(file.name for file in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
