@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from cairn.answer.candidates import candidates
+from cairn.answer.confidence import RIGHT_ENOUGH
+from cairn.answer.extract import extract
 from cairn.answer.named_entry import (
     LONGEST_HEAD,
-    OWN_ENOUGH,
-    OWN_NEAR,
-    OWN_PROMISE,
     find_entries,
     has_label,
     name_asked,
     with_entry_first,
 )
-from tests.unit.test_extract import passage
+from cairn.answer.reading import PROMISING, ReadBy, read_candidates
+from cairn.providers.answer_reader import Stretch, StretchReading
+from cairn.settings import AnswerSettings
+from tests.unit.test_extract import WordEmbedder, passage
 
 SETTINGS = (
     "# Settings\n\n## DNS_RESOLVER\n\nThe class that resolves names, which takes DNS_TIMEOUT into account.\n\n"
@@ -75,7 +79,7 @@ def test_an_entry_is_a_section_an_item_or_a_row(question: str, text: str, own: l
     assert entries(question, text) == own
 
 
-@pytest.mark.parametrize(("behind", "first"), [(OWN_NEAR - 0.01, "Seconds"), (OWN_NEAR + 0.01, "The class")])
+@pytest.mark.parametrize(("behind", "first"), [(2.99, "Seconds"), (3.01, "The class")])
 def test_an_entry_comes_before_what_only_mentions_the_name(behind: float, first: str) -> None:
     passages = [passage(SETTINGS)]
     found = candidates(passages)
@@ -103,8 +107,48 @@ def test_the_name_itself_is_no_label_that_is_asked_for() -> None:
     assert [has_label(one, "What is the limit of maxOpen?") for one in found] == [False, True]
 
 
-def test_numbers_of_entries() -> None:
-    assert (OWN_NEAR, OWN_PROMISE, OWN_ENOUGH) == (3.0, 2.0, 0.08), "measured on eight manuals: docs/adr/0171"
+class Noted:
+    """A reader that doubts all, and notes what it was given."""
+
+    name = "doubts all"
+
+    def __init__(self, odds: float = -6.0) -> None:
+        self.odds, self.given = odds, list[str]()
+
+    async def read(self, question: str, stretches: Sequence[Stretch]) -> list[StretchReading]:
+        self.given += [" ".join(one.units) for one in stretches]
+        return [StretchReading(self.odds, (self.odds,) * len(one.units)) for one in stretches]
+
+    async def close(self) -> None:
+        """Holds nothing."""
+
+
+@pytest.mark.parametrize(("behind", "is_read"), [(1.9, True), (2.1, False)])
+async def test_an_entry_is_read_before_what_promises_little_more(behind: float, is_read: bool) -> None:
+    said = [" ".join(f"Part {n} says {n * k} of this and that." for k in range(10, 22)) for n in range(1, 9)]
+    filler = "\n\n".join(f"## Part {n}\n\n{text}" for n, text in enumerate(said))
+    passages = [passage(f"# Tuning\n\n{filler}\n\n## max_open\n\nHow many are open at once, of all that there are.\n")]
+    found = candidates(passages)
+    entries = find_entries("What is max_open?", found, passages)
+    words = np.where(entries, 0.0, behind / PROMISING["words"])
+    reader = Noted()
+    await read_candidates("What is max_open?", found, words, passages, ReadBy(reader, [()]), entries)
+    assert any("open at once" in text for text in reader.given) is is_read
+
+
+@pytest.mark.parametrize(("question", "odds", "shown"), [
+    ("What does build.target do?", -4.1, True), ("What does build.target do?", -4.2, False),  # .082, .080
+    ("What is the default of build.target?", -6.0, True),
+])  # fmt: skip
+async def test_an_entry_is_shown_although_the_reader_doubts_it(question: str, odds: float, shown: bool) -> None:
+    passages = [passage(SETTINGS)]
+    by = ReadBy(Noted(odds), [()])
+    draft = await extract(question, passages, WordEmbedder(), AnswerSettings(), by=by)
+    assert draft.found is shown
+    assert draft.confidence < RIGHT_ENOUGH  # of any other place
+
+
+def test_names_stand_at_the_head_of_an_entry() -> None:
     for length, own in ((LONGEST_HEAD, 1), (LONGEST_HEAD + 1, 0)):
         before = f"`--{'x' * (length - len('`--`, `-q'))}`, "
         assert len(entries("What does -q do?", f"# Options\n\n- {before}`-q`: is quiet about it\n")) == own

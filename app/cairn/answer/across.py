@@ -42,9 +42,7 @@ from cairn.answer.quotation import Excerpt, lead_over_others, quote
 from cairn.answer.reading import UNREAD, Chunks, as_stretch, choose_places, nearest_cosines
 from cairn.answer.shown import as_markdown, surroundings
 from cairn.domain.answer import Draft
-from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
-from cairn.language.identify import passage_language
 from cairn.language.tokens import terms as words_of
 from cairn.providers.answer_reader import AnswerReader
 from cairn.providers.protocols import Embedder, embed_questions_as_published
@@ -86,34 +84,6 @@ BESIDE: Final = 0.0  # measured: tests/unit/test_read_across.py
 may be spelled otherwise, and things said in words, but then the reader takes it for an answer."""
 
 Floats = NDArray[np.float64]
-
-
-def is_foreign(question_language: str, passage: Passage) -> bool:
-    """Whether a passage is clearly written in another language than the question."""
-    return written_in(passage) not in (None, question_language)
-
-
-def foreign_among(question_language: str, passages: Sequence[Passage]) -> list[Passage]:
-    """Passages in another language than the question. Those whose language is not clear (tables, lists of commands) are what most
-    of the others are."""
-    told = [(passage, written_in(passage)) for passage in passages]
-    clear = [code for _, code in told if code]
-    abroad = 2 * sum(code != question_language for code in clear) > len(clear)
-    return [
-        passage
-        for passage, code in told
-        if (code != question_language if code else abroad and not is_code_type(passage.media_type))
-    ]
-
-
-def most_are_foreign(question_language: str, passages: Sequence[Passage]) -> bool:
-    """Whether most are in another language than the question, whose words they cannot have."""
-    return 2 * len(foreign_among(question_language, passages)) > len(passages)
-
-
-def written_in(passage: Passage) -> str | None:
-    """The language of a passage, where that is clear; source code has none."""
-    return None if is_code_type(passage.media_type) else passage_language(passage.content)
 
 
 def selection_table(cosines: Floats, measured: Measured) -> Floats:

@@ -14,9 +14,10 @@ from typing import Final
 from cairn.answer.answer_type import Asked, denies
 from cairn.answer.candidates import Candidate
 from cairn.answer.evidence import Measured
+from cairn.answer.foreign import is_foreign
 from cairn.answer.missing import mentioned, named_identifiers
 from cairn.domain.passage import Passage
-from cairn.language.identify import by_words, passage_language
+from cairn.language.identify import by_words
 from cairn.language.lexicon import any_of, language, languages
 from cairn.language.linear import bounded
 from cairn.language.text import fold, fold_line
@@ -132,12 +133,12 @@ def with_own_language_first(
     asked_in = by_words(question)
 
     @cache
-    def is_foreign(rank: int) -> bool:
-        return passage_language(passages[rank].content) not in (None, asked_in)
+    def is_own(rank: int) -> bool:
+        return asked_in is None or not is_foreign(asked_in, passages[rank])
 
-    if asked_in is None or not is_foreign(found[order[0]].rank):
+    if is_own(found[order[0]].rank):
         return list(order)
-    return with_fitting_first(order, scores, [not is_foreign(found[at].rank) for at in order], near)
+    return with_fitting_first(order, scores, [is_own(found[at].rank) for at in order], near)
 
 
 def _systems_in(text: str) -> frozenset[str]:

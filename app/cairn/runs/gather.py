@@ -12,8 +12,9 @@ from statistics import fmean
 from typing import Final
 from uuid import UUID
 
-from cairn.answer.across import READ_ACROSS, most_are_foreign
+from cairn.answer.across import READ_ACROSS
 from cairn.answer.change_log import manuals_first
+from cairn.answer.foreign import most_are_foreign
 from cairn.domain.graph import joined_contexts
 from cairn.domain.passage import Passage, SearchResult
 from cairn.domain.trace import BELOW_TOP_K, LegTrace

@@ -15,12 +15,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from cairn.answer.across import extract_across, foreign_among, most_are_foreign, written_in
+from cairn.answer.across import extract_across
 from cairn.answer.advice import places, rephrase
 from cairn.answer.answer_type import read_asked
 from cairn.answer.confidence import FOUND, NAMED_ENOUGH, SURE
 from cairn.answer.context import Context, assemble_with_graph
 from cairn.answer.extract import AnsweredPart, extract, join_parts, name_others, repeats_only
+from cairn.answer.foreign import foreign_among, most_are_foreign, written_in
 from cairn.answer.generate import generate
 from cairn.answer.ground.check import CHECKED_WHOLE
 from cairn.answer.missing import seen

@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from cairn.answer.across import is_foreign
 from cairn.answer.answer_type import read_asked
+from cairn.answer.foreign import is_foreign
 from cairn.answer.missing import Subject, asked_besides, names_other_years
 from cairn.answer.reading import MOST_READ, cut_stretches
 from cairn.answer.refusal import not_said_of

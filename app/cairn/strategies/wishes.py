@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from cairn.answer.across import written_in
 from cairn.answer.asked_on import (
     find_example,
     find_extreme,
@@ -23,6 +22,7 @@ from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.cite import citation
 from cairn.answer.computed import CONFIDENCE
 from cairn.answer.confidence import SURE
+from cairn.answer.foreign import written_in
 from cairn.answer.quotation import Excerpt
 from cairn.answer.refusal import not_said_of
 from cairn.answer.shown import as_markdown, surroundings
