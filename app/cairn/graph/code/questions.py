@@ -34,6 +34,8 @@ _ELIDED: Final = any_of(lambda one: one.words.elided)
 _THE: Final = rf"(?:{any_of(lambda one: one.symbols.articles)}\s+|{_ELIDED}')?(?:{_KIND}\s+)?"
 _ANY_THE: Final = r"(?:\w+(?:\s+|')){0,3}"
 """Three words before a name, whichever: what may stand in the place of all of _THE, at a twentieth of its length."""
+_ANY_NAME: Final = r"[`'\"“«‹<]?\s?[^\s()]+(?:\([^()\n]{0,80}\))?"
+"""A name, a file, a module or a path, or something that is none."""
 _FILE: Final = rf"[`'\"“«‹]?\s?(?P<file>{_PATH.pattern}|{_N})"
 _MODULE: Final = rf"[`'\"“«‹<]?\s?(?P<module>{_PATH.pattern}|@?[A-Za-z_][\w-]*(?:(?:::|[./])[\w-]+)*)"
 _ASPECTS: Final[Mapping[str, DeclarationAspect]] = {
@@ -57,6 +59,7 @@ class _Cue:
     aspect: DeclarationAspect | None
     incoming: bool
     text: str
+    """With placeholders, as the tables of languages have it."""
     pattern: re.Pattern[str]
     group: str
     """What names the symbol: name, file (or a name), module, path."""
@@ -64,38 +67,46 @@ class _Cue:
 
 def _cues() -> Iterator[_Cue]:
     """Those that ask for something before those that only name it."""
-    filled = {
-        "<the>": _THE,
-        "<kind>": _KIND,
-        "<name>": _Q,
-        "<file>": _FILE,
-        "<module>": _MODULE,
-        "<path>": rf"[`'\"“«‹]?(?P<path>{_PATH.pattern})",
-    }
     for relation, direction in _ASKED:
         for one in languages():
             for asked, way, pattern in one.symbols.asked:
                 if (asked, way) == (relation, direction):
                     text = pattern.replace(" ", r"\s+")
-                    for name, meaning in filled.items():
-                        text = text.replace(name, meaning)
                     aspect = _ASPECTS.get(asked)
                     yield _cue(None if aspect else cast(CodeRelation, asked), aspect, way == "in", text)
-    yield _cue(None, None, True, rf"\b(?i:{_KIND})\s+{_Q}")
-    yield _cue(None, None, True, rf"{_Q}[`'\"”]?\s+{_KIND_BEHIND}")
+    yield _cue(None, None, True, r"\b(?i:<kind>)\s+<name>")
+    yield _cue(None, None, True, rf"<name>[`'\"”]?\s+{_KIND_BEHIND}")
 
 
 def _cue(relation: CodeRelation | None, aspect: DeclarationAspect | None, incoming: bool, text: str) -> _Cue:
-    pattern = bounded(text, re.IGNORECASE)
-    group = next(one for one in ("name", "file", "module", "path") if f"(?P<{one}>" in text)
-    return _Cue(relation, aspect, incoming, text, pattern, group)
+    group = next(one for one in ("name", "file", "module", "path") if f"<{one}>" in text)
+    return _Cue(relation, aspect, incoming, text, bounded(_filled(text, _EXACT), re.IGNORECASE), group)
 
 
 def _any_cue() -> re.Pattern[str]:
     """Where this does not fit the text in small letters, no cue fits the text: one pass in place of a hundred, which most
     questions are spared. Without IGNORECASE, which would try every branch in full everywhere."""
-    texts = [cue.text.removeprefix(_Q + r"[`'\"”]?\s+").replace(_THE, _ANY_THE) for cue in _CUES]
-    return bounded("|".join(re.sub(r"\(\?(?:P<\w+>|i:)", "(?:", text) for text in texts))
+    texts = [_filled(cue.text.removeprefix(r"<name>[`'\"”]?\s+"), _LOOSE) for cue in _CUES]
+    return bounded("|".join(text.replace("(?i:", "(?:") for text in texts))
+
+
+def _filled(text: str, meant: Mapping[str, str]) -> str:
+    for placeholder, meaning in meant.items():
+        text = text.replace(placeholder, meaning)
+    return text
+
+
+_EXACT: Final = {
+    "<the>": _THE,
+    "<kind>": _KIND,
+    "<name>": _Q,
+    "<file>": _FILE,
+    "<module>": _MODULE,
+    "<path>": rf"[`'\"“«‹]?(?P<path>{_PATH.pattern})",
+}
+_LOOSE: Final = {"<the>": _ANY_THE, "<kind>": _KIND} | dict.fromkeys(
+    ("<name>", "<file>", "<module>", "<path>"), _ANY_NAME
+)
 
 
 _CUES: Final = tuple(_cues())
