@@ -153,8 +153,11 @@ async def test_where_the_parser_fails_the_answer_says_so(services: Services, tmp
     (tmp_path / "tables.onnx").write_bytes(b"no model")
     parser = LocalTableParser(tmp_path / "tables.onnx")
     broken = replace(services.search_deps, table_parser=lambda: parser)
-    answer = await ask(replace(services, search_deps=broken), "what do the boats pay altogether")
+    without = replace(services, search_deps=broken)
+    answer = await ask(without, "what do the boats pay altogether")
     assert any("what is asked of tables could not be read" in one for one in answer.degraded)
+    asks_how = await ask(without, "How do I renew a berth?")
+    assert not asks_how.degraded  # no table says so, and the parser is not even loaded
 
 
 async def test_without_the_reader_rules_compute_alone(services: Services) -> None:

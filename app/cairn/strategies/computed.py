@@ -68,7 +68,9 @@ async def compute_answer(run: Run) -> tuple[Outcome | None, ParsedTable | None]:
     question = read_question(run.plan.text)
     found = await run.deps.library.compute_over_table(question, passages) if question is not None else None
     by_rules = _worded(run, found, CONFIDENCE)
-    meant = await _parse(run, passages, needed=by_rules is None)
+    meant = None
+    if by_rules is not None or may_be_told(run.plan.text):  # else the parser has nothing to say, and is not even loaded
+        meant = await _parse(run, passages, needed=by_rules is None)
     by_parser = None
     if meant is not None and (by_rules is not None or meant.parsed.certainty >= CERTAIN):
         found = await run.deps.library.compute(meant)
@@ -80,7 +82,7 @@ async def compute_answer(run: Run) -> tuple[Outcome | None, ParsedTable | None]:
     run.record.spent("answer", began)
     if chosen is not None:
         return await _told(run, chosen), None
-    return None, meant if may_be_told(run.plan.text) else None
+    return None, meant
 
 
 def asks_how(question: str) -> bool:
