@@ -21,6 +21,7 @@ from cairn.answer.extract import extract, name_others, quoted_draft
 from cairn.answer.quotation import Excerpt, without_markup
 from cairn.domain.answer import Draft
 from cairn.domain.passage import Passage
+from cairn.language.lexicon import replies
 from cairn.providers.minilm import MiniLM, find_model
 from cairn.providers.protocols import Vectors
 from cairn.settings import AnswerSettings
@@ -170,6 +171,12 @@ async def test_no_answer_says_so_and_what_is_missing() -> None:
 )
 async def test_the_refusal_speaks_the_language_of_the_question(question: str, answer: str) -> None:
     assert (await ask(question, passage(TRAIL))).text.startswith(answer)
+
+
+async def test_what_is_said_is_in_the_language_that_the_plan_knows() -> None:
+    draft = await extract("COOKIE_ALLOW_LIST?", [passage("Ropes are cut.")], WordEmbedder(), SETTINGS, language="de")
+    assert draft.text == replies("de").refusal
+    assert draft.insufficiencies[0] == "Die eine gefundene Stelle beantwortet diese Frage nicht."
 
 
 async def test_nothing_found_and_nothing_asked() -> None:

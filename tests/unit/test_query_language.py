@@ -19,6 +19,7 @@ from cairn.language.identify import by_words, detect
         ("et son prix ?", "fr"), ("pourquoi ?", "fr"), ("et en Allemagne ?", "fr"), ("c'est quoi un index GIN", "fr"),
         ("¿y cuánto cuesta?", "es"), ("y cuanto cuesta", "es"), ("¿y en 2020?", "es"), ("hola", "es"),
         ("und wie hoch ist er?", "de"), ("warum", "de"), ("und 2020?", "de"), ("Wo liegt Bern?", "de"),
+        ("Wozu dient COOKIE_ALLOW_LIST?", "de"), ("À quoi sert `keep the last`, le paramètre ?", "fr"),
     ],
 )  # fmt: skip
 def test_short_messages_in_four_languages(message: str, language: str) -> None:

@@ -72,7 +72,6 @@ from cairn.answer.quotation import (
 )
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import UNREAD, ReadBy, is_figures_of_one_document, read_candidates, score_read, with_reading
-from cairn.answer.refusal import refusal
 from cairn.answer.row_asked import is_one_of_many, row_called_so
 from cairn.answer.sections_below import Section, as_list, sections_announced
 from cairn.answer.shown import ShownPart, as_code, as_markdown, can_mark, surroundings, wants_more
@@ -127,20 +126,23 @@ async def extract(
     by: ReadBy | None = None,
     behind: MarksBehind | None = None,
     between: TextBetween | None = None,
+    language: str | None = None,
 ) -> Draft:
     """The best quotation `[1]`, and up to `settings.max_sentences` - 1 other places that say something near to it.
 
     Where nothing answers, `found` is False and `insufficiencies` say what was missing. `confidence` is the probability that
     the quotation answers, with the `calibration` of the collection; it is withheld where the passages answer with a
     probability below `enough`. `first` is the number of the first citation. `known` was said
-    before, and is not said again; `said` may be, where nothing else is near it. Raises ProviderError.
+    before, and is not said again; `said` may be, where nothing else is near it. `language`: that of the question, where more is
+    known of it than its words tell. Raises ProviderError.
     """
+    spoken = language or by_words(question) or likely_language(question)
     found = about_the_same(question, unsaid(candidates(passages), known))
     question = spell_out(question, [text for one in passages for text in (one.title, *one.headings, one.content)])
     found = saying_what_it_costs(question, found) if by else found
     terms = question_terms(question, found)
     if not found or not terms.words:
-        return not_found(question, passages, terms)
+        return not_found(question, passages, terms, language=spoken)
     measured = measure(terms, found, passages)
     words = score_quotations(measured) - SAID * _stands_in(said, found)
     if by and is_figures_of_one_document(found[int(words.argmax())], passages):
@@ -176,13 +178,12 @@ async def extract(
     if read is not None and entries[order[0]]:
         is_enough = is_enough or confidence.value >= OWN_ENOUGH or has_label(found[order[0]], question)
     if opposite or not is_enough:
-        return replace(not_found(question, passages, terms, confidence.value), evidence=features, near=near)
+        return replace(not_found(question, passages, terms, confidence.value, spoken), evidence=features, near=near)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
-    missing = (f"Not mentioned in the passages found: {', '.join(terms.missing)}.",) if terms.missing else ()
-    language = by_words(question) or likely_language(question)
+    missing = _unmentioned(terms, spoken)
     below = await _sections_below(best, passages, terms.asked, behind)
     wide = await _with_what_is_cut_off(best, passages, terms.asked, between)
-    draft = quoted_draft(best, further, passages, first, language, terms.asked, below, wide)
+    draft = quoted_draft(best, further, passages, first, spoken, terms.asked, below, wide)
     if confidence.value >= SURE and (outcome := verdict(terms, found[order[0]], best.shown)):
         draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
     limit = min(OTHERS, settings.max_sentences - 1 - len(further))
@@ -404,20 +405,23 @@ def _coverage(terms: QuestionTerms, inside: Mapping[int, Measured]) -> tuple[flo
 
 
 def not_found(
-    question: str, passages: Sequence[Passage], terms: QuestionTerms | None = None, confidence: float = 0.0
+    question: str,
+    passages: Sequence[Passage],
+    terms: QuestionTerms | None = None,
+    confidence: float = 0.0,
+    language: str | None = None,
 ) -> Draft:
-    """The draft that says plainly that the passages do not answer, and what is missing in them."""
-    if not passages:
-        reasons = ["No passage was found for this question."]
-    else:
-        reasons = [
-            f"None of the {len(passages)} passages found answers this question."
-            if len(passages) > 1
-            else "The one passage found does not answer this question."
-        ]
-    if terms and terms.missing:
-        reasons.append("Not mentioned in them: " + ", ".join(terms.missing) + ".")
-    return Draft(refusal(question), (), False, confidence, tuple(reasons))
+    """The draft that says plainly that the passages do not answer, and what is missing in them. `language`: of the question,
+    where more is known of it than its words tell."""
+    spoken = language or by_words(question) or likely_language(question)
+    say = replies(spoken)
+    n = len(passages)
+    reasons = (say.none_answers[n > 1].format(n=n) if passages else say.none_found, *_unmentioned(terms, spoken))
+    return Draft(say.refusal, (), False, confidence, reasons)
+
+
+def _unmentioned(terms: QuestionTerms | None, language: str) -> tuple[str, ...]:
+    return (replies(language).unmentioned.format(names=", ".join(terms.missing)),) if terms and terms.missing else ()
 
 
 # --- where else it is said --------------------------------------------------------------------------------------------

@@ -101,6 +101,8 @@ FEW: Final = 2
 """Words of a message whose language one of them does not tell."""
 
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_IDENTIFIER: Final = re.compile(r"`[^`]*+`|(?<![A-Za-z0-9])[A-Za-z0-9]*+_\w++")
+"""Names of settings and code, which are in English wherever they are spoken of."""
 _LETTERS_WORTH, _ELISION_WORTH, _OPENING_WORTH = 0.75, 1.0, 1.5
 """Evidence, in words, of letters and elided articles of a language, and of a word that opens a question in it."""
 
@@ -113,7 +115,7 @@ def detect(message: str, default: str = "en") -> str:
 
 def by_words(message: str) -> str | None:
     """One of the known languages where the message's own words say so, else None. Loads nothing."""
-    message = message[:SAMPLE]
+    message = _IDENTIFIER.sub(" ", message[:SAMPLE])
     for sign, code in _own_signs().items():
         if sign in message:
             return code

@@ -881,6 +881,11 @@ class Replies(_Section):
     """That documents mention it, but not where what is asked could stand."""
     not_said_of: str = ""
     """That documents mention `{names}`, and none of `{words}` beside them."""
+    none_found: str = ""
+    none_answers: tuple[str, str] = ("", "")
+    """That the one passage, or none of `{n}`, answers."""
+    unmentioned: str = ""
+    """Which words of the question, `{names}`, no passage has."""
     other_years: str = ""
     """That a written answer speaks of other years than the question."""
     other_thing: str = ""

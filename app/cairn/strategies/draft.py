@@ -331,7 +331,7 @@ async def _extract(
             return await extract(
                 asked, read, embedder, settings, first=first, known=material.known, said=said_before(run), enough=least,
                 calibration=calibration, by=await reader_for(run, asked, read), behind=partial(marks_behind, run),
-                between=partial(text_between, run),
+                between=partial(text_between, run), language=run.plan.words_in,
             )  # fmt: skip
 
         if absent:
