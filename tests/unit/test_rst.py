@@ -98,7 +98,11 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
             "**`wait`**\n\n- Type: int\n- Default: `30`\n\nWhy.",
         ),
         (".. glossary::\n\n   a\n   b\n      Both.\n\n   c\n      One.", "- a, b: Both.\n- c: One."),
-        (".. figure:: a.png\n   :width: 5\n\n   Seen.", "Seen."),
+        (
+            ".. figure:: a.png\n   :width: 5\n\n   Seen [1]\n   *above*.\n\n   A legend.",
+            "![Seen (1) above.]()\n\nA legend.",
+        ),
+        ("#. Look:\n\n   .. figure:: a.png\n\n      Seen.\n", "1. Look:\n\n   ![Seen.]()"),
         (".. sectionauthor:: Ann <a@b>\n\nx", "x"),
         (".. only:: html\n\n   a\n\n.. only:: latex or man\n\n   b\n\n.. only:: html or epub\n\n   c", "a\n\nc"),
         (".. only:: not html\n\n   a\n\n.. only:: not (latex)\n\n   b\n\n.. only:: draft\n\n   c", "b\n\nc"),

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.answer.shown import MOST_SHOWN, _lines, as_markdown, can_mark, surroundings
+from cairn.ingest.loaders.render import picture
 from cairn.language.blocks import blocks_in
 from cairn.language.outbound import filtered
+from cairn.language.sentences import split_sentences
 
 FILLER = "\n\n".join(
     f"Paragraph {n} speaks of granite, slate and chalk, at some length. It ends here." for n in range(20)
@@ -37,6 +39,16 @@ def test_a_line_that_announces_code_shows_it() -> None:
     assert shown(in_long_section(part), "To protect a directory:") == (
         "To protect a directory: [1]\n\n```sh\nhtpasswd -c .users ada\n```"
     )
+
+
+def test_what_stands_below_a_picture_is_no_sentence_of_what_is_shown() -> None:
+    caption = picture("Report of the [failed]\njob")
+    assert caption == "![Report of the (failed) job]()"
+    assert picture(" - ") == ""
+    text = f"# Jobs\n\nOpen the report.\n\n{caption}\n\nRead it.\n\n1. Look here.\n\n   {caption}\n2. And there.\n- {caption}"
+    assert split_sentences(caption) == []
+    assert [block.kind for block in blocks_in(text)] == ["heading", "prose", "other", "prose", "list", "list"]
+    assert shown(text, "Open the report.") == "Open the report. [1]\n\nRead it.\n\n1. Look here.\n2. And there."
 
 
 def test_code_is_shown_with_the_sentence_before_it_and_its_number_stands_behind_the_fence() -> None:

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Final, Literal
 
 from cairn.language.code_fences import cut_off_fence
-from cairn.language.sentences import Span
+from cairn.language.sentences import Span, is_rule
 from cairn.language.tables import Table, tables_in
 
 BlockKind = Literal["heading", "prose", "list", "code", "table", "other"]
@@ -23,7 +23,8 @@ BlockKind = Literal["heading", "prose", "list", "code", "table", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """start..end: all its lines, fences included, without white space behind them. `other` is what nobody reads: rules, tags.
+    """start..end: all its lines, fences included, without white space behind them. `other` is what nobody reads:
+    rules, tags, captions.
 
     `level`: of a heading, 1 to 6. `body`: of code, the lines between the fences. `language`: of code, what its fence names.
     `items`: of a list, where each of the outermost ones begins and ends, marker included. `table`: of a table.
@@ -93,7 +94,8 @@ def _parsed(text: str, first: int, last: int) -> Iterator[Block]:
             if token.type == "heading_open":
                 yield Block("heading", *span(opened), level=int(token.tag[1:]))
             elif token.type in ("paragraph_open", "blockquote_open"):
-                yield Block("prose", *span(opened))
+                start, end = span(opened)
+                yield Block("other" if is_rule(text[start:end]) else "prose", start, end)
         elif token.type in ("bullet_list_close", "ordered_list_close"):
             yield Block("list", *span(opened), items=tuple(items))
         elif token.type == "fence":

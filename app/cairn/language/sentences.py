@@ -51,7 +51,10 @@ def split_units(text: str, *, code: bool = False) -> list[Unit]:
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
 _ROW = re.compile(r"(?<![ \t])[ \t]*+\|")
 _ITEM = re.compile(r"(?<![ \t])[ \t]*+(?:[-*+•‣▪◦–][ \t]+|\(?(?:\d{1,3}|[a-z])[.)][ \t]+)")
-_RULE = re.compile(r"(?<![-=_*|:+ \t])[ \t]*+[-=_*|:+][-=_*|:+ \t]*+")
+_RULE = re.compile(
+    r"(?<![-=_*|:+ \t])[ \t]*+[-=_*|:+][-=_*|:+ \t]*+|(?<![ \t])[ \t]*+(?:(?:[-*+]|\d{1,3}\.)[ \t]++)?!\[[^\[\]\n]{1,2000}\]\(\)"
+)
+"""A line or frame, and what stands below a picture that is not here, as loaders write it (`render.picture`); or as an item."""
 _LEADERS = re.compile(r"\.{4}|(?:\. ){4}|…{2}")
 
 
@@ -95,7 +98,7 @@ def _blocks(text: str, first: int, last: int) -> Iterator[Unit]:
 
 
 def _classify(text: str, start: int, end: int) -> Unit | None:
-    """The block that this line is or begins; None for a blank line or a rule. A line of contents counts as heading."""
+    """The block that this line is or begins; None for a blank line, a rule or a picture. A line of contents counts as heading."""
     line = text[start:end].rstrip()
     if not line or _RULE.fullmatch(line):
         return None
@@ -111,7 +114,7 @@ _STRUCTURE: Final[tuple[tuple[re.Pattern[str], Kind], ...]] = ((_HEADING, "headi
 
 
 def is_rule(line: str) -> bool:
-    """Whether a line only separates: dashes, a frame."""
+    """Whether a line only separates: dashes, a frame; or is what stands below a picture that is not here."""
     return bool(_RULE.fullmatch(line.rstrip()))
 
 

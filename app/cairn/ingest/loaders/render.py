@@ -12,6 +12,8 @@ _WHITE = re.compile(r"[ \t\n\r\f\v]+")
 # at the start of a line these would read as a heading, a fence or a setext underline
 _MARKUP = re.compile(r"^( {0,3})(?=#{1,6}(?:[ \t]|$)|`{3}|~{3}|={2,}[ \t]*$|-{2,}[ \t]*$)", re.MULTILINE)
 
+_ROUND = str.maketrans("[]", "()")
+
 REPEATED_CELL = 200
 """A cell merged over several rows is repeated in each, so that a row makes sense alone; longer ones are not."""
 
@@ -98,6 +100,13 @@ def run_in(text: str) -> str:
     """A heading below all numbered levels: what the next paragraphs are about."""
     name = collapse(text).strip()
     return name if "*" in name else f"**{name}**"
+
+
+def picture(caption: str) -> str:
+    """What stands below a picture, which is not here: it is found, but is no sentence (`cairn.language.sentences.is_rule`), for
+    "The settings of a deck" answers nothing without what it names. "" without words."""
+    words = collapse(caption).strip().translate(_ROUND)
+    return f"![{words}]()" if any(map(str.isalnum, words)) else ""
 
 
 def fence(code: str, language: str = "") -> str:

@@ -311,6 +311,13 @@ class _AnyDirective(Directive):  # type: ignore[misc]
         rows = [[[nodes.inline("", "", *self._inline(cell.strip()))] for cell in row] for row in read if row]
         return self._captioned(tabulated(rows, _number(self.options.get("header-rows")) + bool(header)))
 
+    def _figure(self) -> list[Any]:
+        """Its first paragraph is the caption, what is below it text."""
+        body = self._body()
+        if body and isinstance(body[0], nodes.paragraph):
+            body[0] = nodes.caption("", "", *body[0].children)
+        return body
+
     def _table(self) -> list[Any]:
         return self._captioned(self._body())
 
@@ -326,6 +333,7 @@ _SPECIAL: Final[dict[str, Callable[[_AnyDirective], list[Any]]]] = {
     "flat-table": _AnyDirective._list_table,
     "csv-table": _AnyDirective._csv_table,
     "table": _AnyDirective._table,
+    "figure": _AnyDirective._figure,
 }
 
 

@@ -252,6 +252,10 @@ class DoctreeWriter:
         if said := self._said(node):
             yield render.paragraph(render.run_in(said) if len(said) <= _LONGEST_TERM else said)
 
+    def _caption(self, node: Any, depth: int) -> Iterator[str]:
+        if block := render.picture(self._said(node)):
+            yield block
+
     def _lines(self, node: Any, depth: int) -> Iterator[str]:
         """A block of lines, which stay lines."""
         said = [line for one in node.findall(nodes.line) if (line := self._said(one))]
@@ -433,6 +437,7 @@ _BLOCKS: Final[dict[type, _Write]] = {
     nodes.docinfo: DoctreeWriter._fields,
     nodes.option_list: DoctreeWriter._options,
     nodes.rubric: DoctreeWriter._rubric,
+    nodes.caption: DoctreeWriter._caption,
     nodes.line_block: DoctreeWriter._lines,
     nodes.footnote: DoctreeWriter._footnote,
     nodes.citation: DoctreeWriter._citation,
