@@ -102,6 +102,16 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
             ".. figure:: a.png\n   :width: 5\n\n   Seen [1]\n   *above*.\n\n   A legend.",
             "![Seen (1) above.]()\n\nA legend.",
         ),
+        (
+            ".. _Top:\n\nA\n=\n\n*On this page:*\n\n* :ref:`Two <b>`\n\n  * `Three`_\n\n* `Three`_\n\n"
+            ".. _b:\n\nTwo\n---\n\nSay.\n\n:ref:`Back to the top <top>`\n\nThree\n-----\n\nSo.\n",
+            "# A\n\n## Two\n\nSay.\n\n## Three\n\nSo.",
+        ),
+        (
+            ".. _b:\n\nA\n=\n\nSee also:\n\n* :ref:`Two <elsewhere>`\n* :ref:`Three <b>`\n\n"
+            "There are two ways to do it:\n\n* :ref:`Two <b>`\n* :ref:`Three <b>`\n",
+            "# A\n\nSee also:\n\n- Two\n- Three\n\nThere are two ways to do it:\n\n- Two\n- Three",
+        ),
         ("#. Look:\n\n   .. figure:: a.png\n\n      Seen.\n", "1. Look:\n\n   ![Seen.]()"),
         (".. sectionauthor:: Ann <a@b>\n\nx", "x"),
         (".. only:: html\n\n   a\n\n.. only:: latex or man\n\n   b\n\n.. only:: html or epub\n\n   c", "a\n\nc"),

@@ -115,10 +115,12 @@ def _role_reader(labels: Mapping[str, str]) -> _Role:
     def read(rawsource: str, text: str, role: str, lineno: int) -> tuple[list[Any], list[Any]]:
         said = utils.unescape(text)
         shown, is_code = role_text(role, said)
-        if role.lower().rpartition(":")[2] in LABELS:
+        kind = role.lower().rpartition(":")[2]
+        if kind in LABELS:
             shown = labels.get(_folded(said), shown)
         make = nodes.literal if is_code else nodes.inline
-        return [make(rawsource, shown)] if shown else [], []
+        refers_to = _folded(said.rpartition("<")[2].rstrip(">")) if kind in LABELS else ""
+        return [make(rawsource, shown, refers_to=refers_to)] if shown else [], []
 
     return read
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import takewhile, zip_longest
 from textwrap import indent
 from typing import Any, Final
 
@@ -35,6 +35,8 @@ _WRONG: Final = 3
 """Of what docutils says of a document, the level from which on it leaves lines out."""
 _MOST_BETWEEN: Final = 8
 """Blocks below an item that belong to it although they are not set in."""
+_LEADS_ON: Final = 4
+"""Words of the line above a list that is a table of contents; more of them say what the parts are."""
 _LONGEST_NOTE: Final = 200
 """Of a footnote that stands in brackets where it is referred to."""
 _NO_ROOM: Final = (
@@ -105,6 +107,7 @@ class DoctreeWriter:
             str(name): one for one in tree.findall(nodes.substitution_definition) for name in one["names"]
         }
         self.unfinished: set[str] = set()
+        _drop_navigation(tree)
         for parent in dict.fromkeys(one.parent for one in tree.findall(nodes.enumerated_list)):
             _join_lists(parent)
         self.notes = _brief_notes(tree)
@@ -355,6 +358,46 @@ class DoctreeWriter:
             )[:_LONGEST_REPLACED]
             self.unfinished.discard(key)
         return self.replaced[key]
+
+
+def _drop_navigation(tree: Any) -> None:
+    """Without the lists that lead to parts of the page below a few words ("On this page:"), and links back to its top: whoever
+    reads a part of it has nothing of them."""
+    above = takewhile(lambda one: not isinstance(one, nodes.section), tree.children)
+    top = {name for one in above if isinstance(one, nodes.target) for name in one["names"]}
+    top.update(next((one["names"] for one in tree.children if isinstance(one, nodes.section)), ()))
+    places = {name for one in tree.findall(nodes.section) for name in one["names"]}
+    places.update(name for one in tree.findall(nodes.target) if not one.get("refuri") for name in one["names"])
+    idle = [
+        one for one in tree.findall(nodes.paragraph) if isinstance(one.parent, nodes.section) and _leads_to(one, top)
+    ]
+    for one in tree.findall(nodes.bullet_list):
+        at = one.parent.index(one)
+        lead = one.parent.children[at - 1] if at else None
+        if (
+            isinstance(lead, nodes.paragraph | nodes.rubric)
+            and len(lead.astext().split()) <= _LEADS_ON
+            and len(one.children) > 1
+            and all(_leads_to(said, places) for said in one.findall(nodes.paragraph))
+            and all(
+                isinstance(said, nodes.paragraph | nodes.bullet_list)
+                for item in one.findall(nodes.list_item)
+                for said in item
+            )
+        ):
+            idle += [lead, one]
+    for one in idle:
+        one.parent.remove(one)
+
+
+def _leads_to(node: Any, places: Collection[str]) -> bool:
+    """Whether it is nothing but a link to one of some places of the document."""
+    said = [one for one in node.children if not isinstance(one, nodes.Text) or one.astext().strip(" ()|.")]
+    return len(said) == 1 and not isinstance(said[0], nodes.Text) and _referred_to(said[0]) in places
+
+
+def _referred_to(node: Any) -> str:
+    return str(node.get("refers_to") or node.get("refname") or node.get("refuri", "").removeprefix("#"))
 
 
 def _join_lists(parent: Any) -> None:
