@@ -49,7 +49,7 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
         "1. First\n2. Second\n   - nested",
         "**Linux**\n\nUse apt.\n\n**macOS**\n\nUse brew.",
         "**Beware**\n\nOf the dog.",
-        "Read the notes of release first, press Ctrl+Cs and ask us.",
+        "Read the notes of {release} first, press Ctrl+Cs and ask us.",
     ):
         assert part in text
     for markup in (
@@ -111,6 +111,10 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
             ".. _b:\n\nA\n=\n\nSee also:\n\n* :ref:`Two <elsewhere>`\n* :ref:`Three <b>`\n\n"
             "There are two ways to do it:\n\n* :ref:`Two <b>`\n* :ref:`Three <b>`\n",
             "# A\n\nSee also:\n\n- Two\n- Three\n\nThere are two ways to do it:\n\n- Two\n- Three",
+        ),
+        (
+            "To |release|\n============\n\n|version| is it. See |ic_lib_crates| crates |nbsp| and |logo|.",
+            "# To {release}\n\n{version} is it. See crates and .",
         ),
         ("#. Look:\n\n   .. figure:: a.png\n\n      Seen.\n", "1. Look:\n\n   ![Seen.]()"),
         (".. sectionauthor:: Ann <a@b>\n\nx", "x"),

@@ -20,6 +20,8 @@ _BRIEF: Final = 120
 _TERM: Final = re.compile(r"`[^`]+`(?: ?\([^()]*\))?|[\w-]+(?: [\w-]+){0,3}")
 _LONGEST_REPLACED: Final = 2000
 """Characters that a substitution may come to: they may hold each other, and double with each step."""
+_PICTURE: Final = re.compile(r"(?:\A|[_-])(?:ic|icon|icons|img|image|logo|screenshot|btn)(?:[_-]|\Z)", re.IGNORECASE)
+"""In the name of a substitution that stands for a picture."""
 _WIDEST_SPAN: Final = 50
 _DEEPEST: Final = 20
 """Lists in each other, beyond which they are set in no further."""
@@ -344,12 +346,15 @@ class DoctreeWriter:
                 yield from self._pieces(child)
 
     def _replacement(self, node: Any) -> str:
-        """What a substitution stands for; its name where that is not said here, as of `|version|`."""
+        """What a substitution stands for. Where that is not said here, its name in braces, as of `|version|`: nobody takes it for
+        a word, and bars would begin a table. Nothing, where it is called like a picture."""
         name = str(node.astext())
         key = str(node.get("refname") or name)
         if key not in self.definitions:
             key = next((one for one in self.definitions if one.lower() == key.lower()), key)
-        if key not in self.definitions or key in self.unfinished:
+        if key not in self.definitions:
+            return "" if _PICTURE.search(name) else " " if name == "nbsp" else f"{{{name}}}"
+        if key in self.unfinished:
             return name
         if key not in self.replaced:
             self.unfinished.add(key)
