@@ -116,6 +116,10 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
             "To |release|\n============\n\n|version| is it. See |ic_lib_crates| crates |nbsp| and |logo|.",
             "# To {release}\n\n{version} is it. See crates and .",
         ),
+        (
+            "Use these:\n\n.. literalinclude:: a/b.sh\n   :language: sh\n",
+            "Use these:\n\n[(not included here: a/b.sh)](#)",
+        ),
         ("#. Look:\n\n   .. figure:: a.png\n\n      Seen.\n", "1. Look:\n\n   ![Seen.]()"),
         (".. sectionauthor:: Ann <a@b>\n\nx", "x"),
         (".. only:: html\n\n   a\n\n.. only:: latex or man\n\n   b\n\n.. only:: html or epub\n\n   c", "a\n\nc"),

@@ -109,6 +109,12 @@ def picture(caption: str) -> str:
     return f"![{words}]()" if any(map(str.isalnum, words)) else ""
 
 
+def left_out(file: str) -> str:
+    """In the place of code that a document takes from another file, which is not here. It is read in what is shown, and as a link
+    it is no answer."""
+    return f"[(not included here: {collapse(file).strip().translate(_ROUND)})](#)"
+
+
 def fence(code: str, language: str = "") -> str:
     """A fenced block longer than any fence inside; its white space is kept."""
     longest = max((len(run) for run in re.findall(r"`{3,}", code)), default=2)

@@ -17,6 +17,7 @@ from docutils.parsers.rst import Directive, Parser, directives, states
 from docutils.statemachine import StringList
 
 from cairn.errors import EmptyDocumentError, ParserLimitError
+from cairn.ingest.loaders import render
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.rst_text import DoctreeWriter, caption, tabulated
 from cairn.ingest.loaders.sphinx_words import (
@@ -169,6 +170,8 @@ class _AnyDirective(Directive):  # type: ignore[misc]
         kind = name.rpartition(":")[2]
         if name in ("image", "raw"):  # a substitution needs something that it stands for
             return [nodes.image("", uri="")]
+        if name == "literalinclude" and self.argument:  # what the text above it leads to
+            return [nodes.paragraph("", "", nodes.inline("", render.left_out(self.argument)))]
         if name in LEFT_OUT or kind.startswith(("auto", "current")):
             return []
         if name == "only" and not is_shown(self.argument):
