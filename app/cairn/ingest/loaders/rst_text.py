@@ -262,10 +262,16 @@ class DoctreeWriter:
             yield block
 
     def _lines(self, node: Any, depth: int) -> Iterator[str]:
-        """A block of lines, which stay lines."""
-        said = [line for one in node.findall(nodes.line) if (line := self._said(one))]
-        if said:
-            yield render.paragraph("\n".join(said))
+        """A block of lines, which stay lines: those of a paragraph would be joined where they are shown."""
+        said = self._lines_of(node)
+        if len(said) < 2 or (isinstance(node.parent, nodes.list_item) and node is node.parent.children[0]):
+            yield from filter(None, [render.paragraph("\n".join(said))])
+            return
+        for line in said:
+            yield from self._item("-", [line], depth)
+
+    def _lines_of(self, node: Any) -> list[str]:
+        return [line for one in node.findall(nodes.line) if (line := self._said(one))]
 
     def _footnote(self, node: Any, depth: int) -> Iterator[str]:
         """By itself it says nothing of what it is a note on, so it stands where it is referred to, if it can."""
@@ -315,6 +321,8 @@ class DoctreeWriter:
         for child in children:
             if isinstance(child, nodes.TextElement | nodes.Text):
                 parts.append(self._said(child))
+            elif isinstance(child, nodes.line_block):
+                parts += self._lines_of(child)
             else:
                 parts += [block.replace("```", "") for block in self._block(child, 0, 0)]
         return render.collapse(" ".join(part for part in parts if part)).strip()
