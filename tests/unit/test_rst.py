@@ -122,6 +122,10 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
             "Use these:\n\n.. literalinclude:: a/b.sh\n   :language: sh\n",
             "Use these:\n\n[(not included here: a/b.sh)](#)",
         ),
+        (
+            "**Setup 1: Vinyl**\n\n- a\n\n**Sidebar**:\n\n1. b\n\n**Mind the gap.**\n\nSo. **Bold** c\n\n**Last**\n",
+            "**Setup 1: Vinyl**\n\n- a\n\n**Sidebar:**\n\n1. b\n\nMind the gap.\n\nSo. Bold c\n\nLast",
+        ),
         ("#. Look:\n\n   .. figure:: a.png\n\n      Seen.\n", "1. Look:\n\n   ![Seen.]()"),
         (".. sectionauthor:: Ann <a@b>\n\nx", "x"),
         (".. only:: html\n\n   a\n\n.. only:: latex or man\n\n   b\n\n.. only:: html or epub\n\n   c", "a\n\nc"),

@@ -62,6 +62,13 @@ class Tabulated(nodes.General, nodes.Element):  # type: ignore[misc]
     header_rows = 0
 
 
+_BELOW_NAME: Final = (
+    nodes.paragraph, nodes.bullet_list, nodes.enumerated_list, nodes.definition_list, nodes.literal_block, nodes.line_block,
+    nodes.table, Tabulated, nodes.field_list, nodes.option_list, nodes.caption,
+)  # fmt: skip
+"""What stands below a line that is bold, so that the line is its heading."""
+
+
 def tabulated(rows: Sequence[Sequence[list[Any]]], header_rows: int) -> list[Any]:
     """A table of cells, which are lists of nodes."""
     made = Tabulated()
@@ -128,6 +135,9 @@ class DoctreeWriter:
             if isinstance(child, nodes.paragraph) and isinstance(follows, nodes.block_quote) and self._is_term(child):
                 yield render.paragraph(render.run_in(self._said(child)))
                 named = True
+            elif isinstance(follows, _BELOW_NAME) and _is_bold(child):
+                yield render.paragraph(render.run_in(self._said(child)))
+                named = False
             else:
                 yield from self._block(child, level, depth + (named and not _groups(child)))
                 named = False
@@ -371,6 +381,15 @@ class DoctreeWriter:
             )[:_LONGEST_REPLACED]
             self.unfinished.discard(key)
         return self.replaced[key]
+
+
+def _is_bold(node: Any) -> bool:
+    """Whether a paragraph is bold, up to a colon behind it, and no sentence: a heading over what stands below it."""
+    if not isinstance(node, nodes.paragraph) or not node.children or not isinstance(node.children[0], nodes.strong):
+        return False
+    said = str(node.children[0].astext()).strip()
+    behind = "".join(str(one.astext()) for one in node.children[1:]).strip()
+    return len(said) <= _LONGEST_TERM and behind in ("", ":") and not said.endswith((".", "!", "\u2026"))
 
 
 def _drop_navigation(tree: Any) -> None:
