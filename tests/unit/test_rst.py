@@ -126,6 +126,14 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
             "**Setup 1: Vinyl**\n\n- a\n\n**Sidebar**:\n\n1. b\n\n**Mind the gap.**\n\nSo. **Bold** c\n\n**Last**\n",
             "**Setup 1: Vinyl**\n\n- a\n\n**Sidebar:**\n\n1. b\n\nMind the gap.\n\nSo. Bold c\n\nLast",
         ),
+        (
+            "#. **Is it?**\n\n   It is.\n\n   - a\n\n#. **And that?**\n\n   No.\n",
+            "**Is it?**\n\nIt is.\n\n- a\n\n**And that?**\n\nNo.",
+        ),
+        (
+            "#. **Is it?**\n\n   It is.\n\n#. **Go on**\n\n   No.\n",
+            "1. **Is it?**\n\n   It is.\n\n2. **Go on**\n\n   No.",
+        ),
         ("#. Look:\n\n   .. figure:: a.png\n\n      Seen.\n", "1. Look:\n\n   ![Seen.]()"),
         (".. sectionauthor:: Ann <a@b>\n\nx", "x"),
         (".. only:: html\n\n   a\n\n.. only:: latex or man\n\n   b\n\n.. only:: html or epub\n\n   c", "a\n\nc"),

@@ -192,7 +192,13 @@ class DoctreeWriter:
             yield render.fence(text, language if language.replace("-", "").replace("+", "").isalnum() else "")
 
     def _items(self, node: Any, depth: int) -> Iterator[str]:
-        """A list."""
+        """A list; of questions with what answers them it is none, for each is read by itself."""
+        if not depth and len(node.children) > 1 and all(map(_is_answered, node.children)):
+            for item in node.children:
+                yield render.paragraph(render.run_in(self._said(item.children[0])))
+                for child in item.children[1:]:
+                    yield from self._block(child, 0, 0)
+            return
         ordered = isinstance(node, nodes.enumerated_list)
         first = int(node.get("start", 1)) if ordered else 0
         for number, item in enumerate(node.children, first):
@@ -390,6 +396,12 @@ def _is_bold(node: Any) -> bool:
     said = str(node.children[0].astext()).strip()
     behind = "".join(str(one.astext()) for one in node.children[1:]).strip()
     return len(said) <= _LONGEST_TERM and behind in ("", ":") and not said.endswith((".", "!", "\u2026"))
+
+
+def _is_answered(item: Any) -> bool:
+    """Whether an item is a bold question and what is said to it."""
+    question, *said = item.children or [None]
+    return bool(said) and _is_bold(question) and str(question.astext()).rstrip().endswith(("?", "\uff1f", "\u061f"))
 
 
 def _drop_navigation(tree: Any) -> None:
