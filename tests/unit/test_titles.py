@@ -108,6 +108,8 @@ async def test_titles_of_files_are_mended() -> None:
         ("Introduction", "README.md", "Introduction"),
         ("Introduction", "docs/README.md", "Introduction"),
         ("Introduction", "/README.md", "Introduction"),
+        ("Overview", "source/chapters/overview.rst", "Overview"),
+        ("Overview", "bees/manual/1_chapters/overview.rst", "bees: Overview"),
         ("Introduction", "introduction/index.md", "Introduction"),
         ("Introduction to bees", "bees/README.md", "Introduction to bees"),
         (None, "bees/README.md", None),

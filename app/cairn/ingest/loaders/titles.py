@@ -100,6 +100,7 @@ _NUMBER: Final = re.compile(r"\A\d[\d.]*+[.)]?\s++")
 _LANGUAGE: Final = re.compile(r"[a-z]{2}(?: [a-z]{2})?")
 _NO_WORDS: Final = re.compile(r"[:?=&]|\A\W*\Z|\A[\d\W]+\Z|\d\w*\d|\Atmp")
 _FOLDER_NAMES: Final = """docs doc documentation content contents pages src source site website www public markdown md book
+    chapter chapters section sections page article articles manual manuals rst html wiki kapitel chapitres capitulos capitoli
     tmp upload uploads files"""
 _FOLDERS: Final = frozenset(_FOLDER_NAMES.split())
 """That hold all documents of a project, and are named after none."""
