@@ -109,6 +109,7 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
             ".. _b:\n\nTwo\n---\n\nSay.\n\n:ref:`Back to the top <top>`\n\nThree\n-----\n\nSo.\n",
             "# A\n\n## Two\n\nSay.\n\n## Three\n\nSo.",
         ),
+        (".. _b:\n\nA\n=\n\n* Set up\n\n  * :ref:`B <b>`\n  * :ref:`C <b>`\n", "# A\n\n- Set up\n  - B\n  - C"),
         (
             ".. _b:\n\nA\n=\n\nSee also:\n\n* :ref:`Two <elsewhere>`\n* :ref:`Three <b>`\n\n"
             "There are two ways to do it:\n\n* :ref:`Two <b>`\n* :ref:`Three <b>`\n",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from itertools import takewhile, zip_longest
+from itertools import pairwise, takewhile, zip_longest
 from textwrap import indent
 from typing import Any, Final
 
@@ -412,26 +412,30 @@ def _drop_navigation(tree: Any) -> None:
     top.update(next((one["names"] for one in tree.children if isinstance(one, nodes.section)), ()))
     places = {name for one in tree.findall(nodes.section) for name in one["names"]}
     places.update(name for one in tree.findall(nodes.target) if not one.get("refuri") for name in one["names"])
-    idle = [
+    idle = {
         one for one in tree.findall(nodes.paragraph) if isinstance(one.parent, nodes.section) and _leads_to(one, top)
-    ]
-    for one in tree.findall(nodes.bullet_list):
-        at = one.parent.index(one)
-        lead = one.parent.children[at - 1] if at else None
-        if (
-            isinstance(lead, nodes.paragraph | nodes.rubric)
-            and len(lead.astext().split()) <= _LEADS_ON
-            and len(one.children) > 1
-            and all(_leads_to(said, places) for said in one.findall(nodes.paragraph))
-            and all(
-                isinstance(said, nodes.paragraph | nodes.bullet_list)
-                for item in one.findall(nodes.list_item)
-                for said in item
-            )
-        ):
-            idle += [lead, one]
-    for one in idle:
-        one.parent.remove(one)
+    }
+    for parent in dict.fromkeys(one.parent for one in tree.findall(nodes.bullet_list)):
+        for lead, one in pairwise(parent.children):
+            if not isinstance(parent, nodes.list_item) and _is_contents(lead, one, places):
+                idle |= {lead, one}
+    for parent in dict.fromkeys(one.parent for one in idle):
+        parent.children = [one for one in parent.children if one not in idle]
+
+
+def _is_contents(lead: Any, listed: Any, places: Collection[str]) -> bool:
+    """Whether it is a few words, and a list of links to some places of the document."""
+    return (
+        isinstance(lead, nodes.paragraph | nodes.rubric)
+        and isinstance(listed, nodes.bullet_list)
+        and len(listed.children) > 1
+        and len(lead.astext().split()) <= _LEADS_ON
+        and all(
+            isinstance(said, nodes.bullet_list) or (isinstance(said, nodes.paragraph) and _leads_to(said, places))
+            for item in listed.findall(nodes.list_item)
+            for said in item.children
+        )
+    )
 
 
 def _leads_to(node: Any, places: Collection[str]) -> bool:
