@@ -379,6 +379,24 @@ def test_tabs_and_notes_of_hugo_and_jekyll() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('{% hint style="danger" %}\nIt is lost.\n{% endhint %}', "Danger: It is lost."),
+        ('{% hint style="warning" %}\n**Stop** it.\n{% endhint %}', "Warning: **Stop** it."),
+        ('{% hint style="info" %}\n![](a.png)\n\nIt is new.\n{% endhint %}', "![](a.png)\n\nInfo: It is new."),
+        ('{% hint style="info" %}\n<figure><img src="a.png" alt=""></figure>\n{% endhint %}\n\nMore', "More"),
+        ("{{< hint danger >}}\nIt is lost.\n{{< /hint >}}", "Danger: It is lost."),
+        ('{{% notice note "A tip" %}}\nIt is new.\n{{% /notice %}}', "Note: It is new."),
+        ("{% hint %}\nIt is new.\n{% endhint %}", "Hint: It is new."),
+        ('1. Do\n\n    {% hint style="info" %}\n    It is new.\n    {% endhint %}\n2. Go',
+         "1. Do\n\n    Info: It is new.\n\n2. Go"),
+    ],
+)  # fmt: skip
+def test_a_hint_is_called_by_its_style(text: str, read: str) -> None:
+    assert plain_markup(text).strip() == read
+
+
 def test_what_stands_between_a_shortcode_with_a_title_and_its_end_is_called_so() -> None:
     text = plain_markup(
         '{{% faq "May I sell it?" %}}\nYes.\n{{% /faq %}}\n\n{{< alert title="Mind" >}}\nHot.\n{{< /alert >}}\n\n'

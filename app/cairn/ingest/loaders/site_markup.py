@@ -72,7 +72,11 @@ _INDENTED: Final = re.compile(
     r"(?:[ \t]{0,9}\"(?P<title>[^\n]{0,500})\")?[ \t]{0,9}$"
 )
 _TAB: Final = re.compile(r"===[!+]?[ \t]{1,9}\"(?P<title>[^\n]{1,300})\"[ \t]{0,9}$")
-_NO_PARAGRAPH: Final = re.compile(r"[ \t]{0,16}(?:[-*+>|#]|\d{1,9}[.)][ \t]|`{3}|~{3}|:{3}|<)")
+_NO_PARAGRAPH: Final = re.compile(r"[ \t]{0,16}(?:[-*+][ \t]|[>|#]|\d{1,9}[.)][ \t]|`{3}|~{3}|:{3}|<)")
+_PICTURE: Final = re.compile(
+    r"[ \t]{0,16}(?:!\[[^\[\]\n]{0,500}\]\([^()\n]{0,500}\)|<(?:img|figure|picture)\b[^\n]{0,2000}>)[ \t]{0,9}$"
+)
+"""A line that is nothing but one, and leads no text."""
 _ROLE: Final = re.compile(
     r"(?P<double>``[^`\n]{0,500}``)|\{(?P<role>[A-Za-z][\w:+.-]{0,60})\}`(?P<text>[^`\n]{1,1000})`|`[^`\n]*`"
 )
@@ -98,13 +102,13 @@ _SIGN: Final = re.compile(
 _YES: Final = re.compile(r"check")
 _NO: Final = re.compile(r"-close|-cross|-x(?:-|$)|^x$")
 _SHORTCODE: Final = re.compile(
-    r" {0,3}\{[{%][<%]?-?[ \t]{0,9}(?P<end>/|end)?[ \t]{0,9}(?P<name>[A-Za-z][\w./-]{0,60})(?P<rest>(?:[ \t][^{}\n]{0,1000})?)"
+    r"[ \t]{0,16}\{[{%][<%]?-?[ \t]{0,9}(?P<end>/|end)?[ \t]{0,9}(?P<name>[A-Za-z][\w./-]{0,60})(?P<rest>(?:[ \t][^{}\n]{0,1000})?)"
     r"[>%]?[%}]\}[ \t]{0,9}$"
 )
 """Of Hugo and Jekyll, `{{< name ... >}}` and `{% name ... %}`, alone on a line."""
 _CALLED: Final = re.compile(r"(?:(?P<name>[\w-]{1,40})[ \t]{0,3}[=:][ \t]{0,3})?[\"'](?P<said>[^\"'\n]{1,200})[\"']")
 _END: Final = re.compile(
-    r"^ {0,3}\{[{%][<%]?-?[ \t]{0,9}(?:/|end)[ \t]{0,9}(?P<name>[A-Za-z][\w./-]{0,60})", re.MULTILINE
+    r"^[ \t]{0,16}\{[{%][<%]?-?[ \t]{0,9}(?:/|end)[ \t]{0,9}(?P<name>[A-Za-z][\w./-]{0,60})", re.MULTILINE
 )
 _TITLES: Final = ("title", "header", "question", "summary", "name", "label", "text", "")
 _NO_TEXT: Final = frozenset(
@@ -234,6 +238,7 @@ class _Blocks:
         self.label = ""  # of the block that begins, for its first words
         self.tabs: list[tuple[int, str]] = []  # how deep they are and what they are called, before they say anything
         self.in_options = False
+        self.set_in_items: set[str] = set()  # names of shortcodes
         self.set_in = 0  # how far what is said of a term is indented, at most; 0 outside
         self.at_top = True
         self.is_empty = True  # no piece was read
@@ -401,18 +406,25 @@ class _Blocks:
         found = _SHORTCODE.match(line.rstrip("\n"))
         if found is None:
             return False
+        name = found["name"].lower()
+        said = {(one["name"] or "").lower(): one["said"] for one in _CALLED.finditer(found["rest"])}
+        kinds = (*said.values(), *_CALLED.sub("", found["rest"]).split(), name)  # "hint" says less than its style
+        label = next((label for kind in kinds if (label := _label_of(kind.lower()))), "")
+        if len(_indent(line)) > 3:  # which may be code
+            if not (name in self.set_in_items if found["end"] else label and name in self.closed):
+                return False
+            self.set_in_items.add(name)
+        if found["end"]:
+            self.label = ""  # nothing is said in it
         self._begin_block()
         self.at += len(line)
         self.prose.append("\n")
-        name = found["name"].lower()
-        said = {(one["name"] or "").lower(): one["said"] for one in _CALLED.finditer(found["rest"])}
         if found["end"]:
             if self.open and self.open[-1] == f"%{name}":
                 self._close()
             return True
         title = next((said[key] for key in _TITLES if key in said), "")
-        kinds = (name, *said.values(), *found["rest"].lower().split())
-        self.label = next((label for kind in kinds if (label := ADMONITIONS.get(kind) or _ALSO.get(kind))), "")
+        self.label = f"{_indent(line)}{label}" if label else ""
         is_tab = name in TABS or name == "tabitem"
         if is_tab or (title and not self.label and name in self.closed and name not in _NO_TEXT):
             self.label = ""
@@ -456,7 +468,7 @@ class _Blocks:
 
     def _begin(self, name: str, title: str, *, is_container: bool) -> None:
         """What a reader sees of the beginning of a block."""
-        label = ADMONITIONS.get(name) or _ALSO.get(name, "")
+        label = _label_of(name)
         if said := VERSIONS.get(name):
             version, _, title = title.partition(" ")
             self.label = said.format(version).strip()
@@ -490,6 +502,9 @@ class _Blocks:
         if line.strip():
             self._name_tabs()
         if self.label and line.strip():
+            if _PICTURE.match(line.rstrip("\n")):
+                self.prose.append(line)
+                return
             if _NO_PARAGRAPH.match(line):
                 self.prose.append(f"{self.label}:\n\n")
             else:
@@ -611,6 +626,14 @@ class _Blocks:
         """Up to the next empty line."""
         end = self.text.find("\n\n", self.at)
         self.at = len(self.text) if end < 0 else end + 1
+
+
+def _label_of(kind: str) -> str:
+    return ADMONITIONS.get(kind) or _ALSO.get(kind, "")
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _is_myst(text: str) -> bool:
