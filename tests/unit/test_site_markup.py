@@ -294,6 +294,7 @@ UNITS = [
     "<script>", "|<br>", "</table><table>", "`<!--", "<svg></svg>a", "a<button>b</button>", "a <A>", "a <A>b</A>", "- <A b='c'/>",
     "`a.`<br>", "|`a.`<br>`b`", "!!!A b\n", '??? a "b" c "\n', "<<< a.b\n", "<<<",
     "```a [b]\n```\n", "\n\n--8<-- 'a'\n", "// ---cut---\n",
+    '{{< a "b" >}}', "{{< ", "[a]({{< ", "{{%", "[a]({% link ",
 ]  # fmt: skip
 
 
@@ -395,6 +396,21 @@ def test_tabs_and_notes_of_hugo_and_jekyll() -> None:
 )  # fmt: skip
 def test_a_hint_is_called_by_its_style(text: str, read: str) -> None:
     assert plain_markup(text).strip() == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('| {{< accesskey "s" >}} | Save |', "| s | Save |"),
+        ('{{< version-tag "5.3" >}} Since **then**', "5.3 Since **then**"),
+        ('[from source]({{< relref "from-source.md" >}}#now), [x]({% link _a/b.md %})', "from source, x"),
+        ('A [map](a.md), {{% siteparam "latest" %}}, {{< kbd >}}Ctrl{{< /kbd >}}', "A [map](a.md), , Ctrl"),
+        ('![A]({{% asset "a.png" %}}?classes=b)', '![A]({{% asset "a.png" %}}?classes=b)'),
+        ('`{{< accesskey "s" >}}` and {{ x }}', '`{{< accesskey "s" >}}` and {{ x }}'),
+    ],
+)
+def test_a_shortcode_in_a_line_is_what_it_says(text: str, read: str) -> None:
+    assert plain_markup(text) == read
 
 
 def test_what_stands_between_a_shortcode_with_a_title_and_its_end_is_called_so() -> None:

@@ -102,14 +102,30 @@ _SIGN: Final = re.compile(
 _YES: Final = re.compile(r"check")
 _NO: Final = re.compile(r"-close|-cross|-x(?:-|$)|^x$")
 _SHORTCODE: Final = re.compile(
-    r"[ \t]{0,16}\{[{%][<%]?-?[ \t]{0,9}(?P<end>/|end)?[ \t]{0,9}(?P<name>[A-Za-z][\w./-]{0,60})(?P<rest>(?:[ \t][^{}\n]{0,1000})?)"
-    r"[>%]?[%}]\}[ \t]{0,9}$"
+    r"[ \t]{0,16}\{[{%][<%]?-?[ \t]{0,9}(?P<end>/|end)?[ \t]{0,9}(?P<name>[A-Za-z][\w./-]{0,60})"
+    r"(?P<rest>(?:[ \t][^{}\n]{0,1000})?)[>%]?[%}]\}[ \t]{0,9}$"
 )
 """Of Hugo and Jekyll, `{{< name ... >}}` and `{% name ... %}`, alone on a line."""
 _CALLED: Final = re.compile(r"(?:(?P<name>[\w-]{1,40})[ \t]{0,3}[=:][ \t]{0,3})?[\"'](?P<said>[^\"'\n]{1,200})[\"']")
 _END: Final = re.compile(
     r"^[ \t]{0,16}\{[{%][<%]?-?[ \t]{0,9}(?:/|end)[ \t]{0,9}(?P<name>[A-Za-z][\w./-]{0,60})", re.MULTILINE
 )
+_IN_LINE_ONE: Final = r"\{\{[<%][^{}\n`]{1,300}[%>]\}\}"
+_IN_LINE: Final = re.compile(
+    rf"(?P<code>``[^`\n]{{0,500}}``|`[^`\n]*`|!\[[^\[\]\n]{{0,500}}\]\({_IN_LINE_ONE}[^()\n]{{0,200}}\))"
+    rf"|\[(?P<linked>[^\[\]\n]{{1,500}})\]\((?:{_IN_LINE_ONE}|\{{%[ \t]{{1,9}}(?:link|post_url)[ \t][^{{}}\n]{{1,300}}%\}})"
+    r"[^()\n]{0,200}\)"
+    r"|\{\{[<%][ \t]{0,9}(?P<end>/)?[ \t]{0,9}(?P<name>[A-Za-z][\w./-]{0,60})(?P<rest>(?:[ \t][^{}\n`]{0,300})?)[%>]\}\}"
+)
+"""Shortcodes of Hugo beside other text, or in the place of an address."""
+_ONE_SAID: Final = re.compile(r"[ \t]{0,9}(?:(?:text|label)=)?[\"'](?P<said>[^\"'\n]{1,200})[\"'][ \t]{0,9}/?\Z")
+_NAMES_ELSEWHERE: Final = frozenset(
+    {
+        *("ref", "relref", "asset", "siteparam", "param", "figure", "img", "image", "icon", "youtube", "vimeo", "gist"),
+        *("video", "include", "readfile", "snippet", "children", "math"),
+    }
+)
+"""Shortcodes whose argument is a name of something that is not in the text."""
 _TITLES: Final = ("title", "header", "question", "summary", "name", "label", "text", "")
 _NO_TEXT: Final = frozenset(
     {"highlight", "code", "code-block", "codeblock", "figure", "math", "katex", "mermaid", "button", "btn"}
@@ -153,6 +169,8 @@ def plain_markup(text: str) -> str:
 
 def _said(text: str, closed: Collection[str] = ()) -> str:
     plain = "".join(_ROLE.sub(_shown, text[start:end]) for start, end in stretches(text)) if "{" in text else text
+    if "{{<" in plain or "{{%" in plain or "]({%" in plain:
+        plain = "".join(_IN_LINE.sub(_in_line, plain[start:end]) for start, end in stretches(plain))
     if ":" in plain or "++" in plain:
         plain = "".join(_SIGN.sub(_read_sign, plain[start:end]) for start, end in stretches(plain))
     return without_html(plain, closed)
@@ -162,6 +180,14 @@ def _read_sign(match: re.Match[str]) -> str:
     if icon := match["icon"]:
         return f"✓{match['gap']}" if _YES.search(icon) else f"✗{match['gap']}" if _NO.search(icon) else ""
     return match["code"] or match["key"] or "+".join(key.capitalize() for key in match["keys"].split("+"))
+
+
+def _in_line(match: re.Match[str]) -> str:
+    """One whose only argument is in quotes shows that; of an address that is not known, the text that leads to it is left."""
+    if not match["name"]:
+        return match["code"] or match["linked"]
+    said = _ONE_SAID.match(match["rest"])
+    return said["said"] if said and not match["end"] and match["name"].lower() not in _NAMES_ELSEWHERE else ""
 
 
 def _shown(match: re.Match[str]) -> str:
