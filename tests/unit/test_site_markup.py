@@ -217,6 +217,27 @@ def test_a_component_with_a_line_of_its_own_is_a_block(text: str, read: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ('<Cards>\n  <Card title="A">\n    It is new.\n\n    - **$4** a month\n      or so\n\n  </Card>\n</Cards>\nEnd',
+         "**A**\n\nIt is new.\n\n- **$4** a month\n  or so\n\nEnd"),
+        ('1. ### Install it\n\n   <Tabs>\n     <TabItem label="A">\n       Do:\n\n       ```sh\n       ls\n    x\n       ```\n'
+         "     </TabItem>\n   </Tabs>\n\n   Then:\n2. ## Run [it](a) {#b}\n",
+         "1. **Install it**\n\n   **A**\n\n   Do:\n\n   ```sh\n   ls\nx\n   ```\n\n   Then:\n2. **Run [it](a)**"),
+        ('<Card\n  title="A"\n>\n    It is new.\n</Card>', "**A**\n\nIt is new."),
+        ("<Card\n  x={1}\n/>\n    code\n<Card>\n  Text\n</Card>", "code\n\nText"),
+        ("```jsx\n<Card>\n    x\n</Card>\n```\n<Card>\nA\n\n    code\n</Card>",
+         "```jsx\n<Card>\n    x\n</Card>\n```\n\nA\n\n    code"),
+        ('<Tabs>\n  <Tab title="A">\n\nText\n\n  </Tab>\n</Tabs>', "**A**\n\nText"),
+        ("- a\n\n  :::note\n  It is new.\n  :::", "- a\n\n  Note: It is new."),
+        ("- # 1\n- #### Of it ####\n- #2", "- # 1\n- **Of it**\n- #2"),
+    ],
+)  # fmt: skip
+def test_what_a_component_holds_is_no_code_by_its_indentation(text: str, read: str) -> None:
+    assert plain_markup(text).strip().replace("\n\n\n", "\n\n") == read
+
+
+@pytest.mark.parametrize(
     ("head", "read"),
     [
         ('!!! Tip "Default Store"', "**Default Store**\n\nText"),
@@ -295,6 +316,7 @@ UNITS = [
     "`a.`<br>", "|`a.`<br>`b`", "!!!A b\n", '??? a "b" c "\n', "<<< a.b\n", "<<<",
     "```a [b]\n```\n", "\n\n--8<-- 'a'\n", "// ---cut---\n",
     '{{< a "b" >}}', "{{< ", "[a]({{< ", "{{%", "[a]({% link ",
+    "<A>\n  a\n</A>\n", "  <A\n", "<A>\n  ", "- ## a\n",
 ]  # fmt: skip
 
 

@@ -195,9 +195,10 @@ class _Walk:
             if tag["name"] == "TabItem":  # Docusaurus shows its value where it has no label
                 empty = _EMPTY_TAB.match(self.text, tag.end())
                 named = None if empty else named or attributes.get("value")
+            set_in = self.line if not self.line.strip() and len(self.line) < 4 else ""  # in an item
             self._break("\n\n")
             if named and not closes:
-                self._write(f"{render.run_in(unescape(named))}\n\n")
+                self._write(f"{set_in}{render.run_in(unescape(named))}\n\n")
         elif name == "table" and not closes:
             return self._table(tag)
         elif name in ("summary", "dt") or (name[0] == "h" and name[1:].isdigit()):

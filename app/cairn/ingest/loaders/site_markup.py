@@ -12,7 +12,9 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Final
 
 from cairn.ingest.loaders import render
@@ -91,6 +93,13 @@ _ALSO: Final = {
 _DOCSTRINGS: Final = re.compile(r"[A-Za-z_]\w{0,60}(?:\.\w{1,60}){1,20}")
 """What mkdocstrings puts the documentation of code in the place of, behind `:::`."""
 _ICON: Final = r"(?:material|octicons|fontawesome|simple)-[a-z0-9-]{1,60}|white_check_mark|heavy_check_mark|x"
+_COMPONENT: Final = re.compile(
+    r"[ ]{0,40}<(?P<name>[A-Z][A-Za-z0-9]{0,40})(?:\s[^<>\n]{0,1000}(?<!/))?(?P<ends>>[ \t]{0,9})?$"
+)
+"""The tag of one that has lines of its own."""
+_HEADED_ITEM: Final = re.compile(
+    r"(?P<mark>[ \t]{0,16}(?:[-*+]|\d{1,9}[.)])[ \t]{1,4})#{2,6}[ \t]{1,9}(?P<said>\S[^\n]{0,500})"
+)
 _DEFINITION: Final = re.compile(r":[ \t]{1,4}(?=\S)")
 """What a term in the line above it means, as Python-Markdown and Pandoc write it."""
 _LONGEST_TERM: Final = 200
@@ -150,6 +159,7 @@ _MYST: Final = re.compile(
 """A directive, a target or a role."""
 _MARKS: Final = (
     "<", "{", ":::", "\n: ", "\n:\t", "!!!", "???", '=== "', '===! "', '===+ "', "import ", "export ", ")=", "% SPDX-",
+    "- ##", "* ##", ". ##",
     "++", "@[code", "---cut", ' tab="', ":material-", ":octicons-", ":fontawesome-", ":simple-", "_check_mark:", ":x:",
 )  # fmt: skip
 """One of which is in every text that is not as it is to be."""
@@ -160,7 +170,7 @@ def plain_markup(text: str) -> str:
     if not any(mark in text for mark in _MARKS):
         return text
     closed = closed_elements(text)
-    parts = list(_Blocks(_with_colons(text)).read())
+    parts = list(_Blocks(_with_colons(_set_out(text, closed))).read())
     said = "".join(part if verbatim else _said(part, closed) for verbatim, part in parts)
     if said == text:
         return text
@@ -251,6 +261,64 @@ def _begun(bare: str, indent: int, behind: list[str]) -> str:
 
 def _unquoted(title: str) -> str:
     return title.replace('\\"', '"')
+
+
+def _set_out(text: str, closed: Collection[str]) -> str:
+    """What stands in a component of MDX, set in as far as its tag: further in it would be code."""
+    if "\n " not in text or not any(_COMPONENT.match(f"<{name.capitalize()}>") for name in closed):
+        return text
+    lines = text.split("\n")
+    by = [0] * (len(lines) + 1)  # how much further out lines are from here on, than those before
+    open_: list[_Component] = []
+    fence, in_tag = "", False
+    for number, line in enumerate(lines):
+        bare = line.strip()
+        if not bare:
+            continue
+        indent = len(line) - len(line.lstrip(" "))
+        if not fence and open_ and bare == f"</{open_[-1].name}>":
+            one = open_.pop()
+            if one.least > one.indent:
+                by[one.at] += one.least - one.indent
+                by[number] -= one.least - one.indent
+            elif one.least < one.indent:  # as are its tags, which may name it
+                for tag in (one.begins, number):
+                    by[tag] += one.indent - one.least
+                    by[tag + 1] -= one.indent - one.least
+            if open_:
+                open_[-1].least = min(open_[-1].least, one.least, indent)
+            continue
+        if open_ and not fence and not in_tag:
+            open_[-1].least = min(open_[-1].least, indent)
+        if in_tag:
+            in_tag = not bare.endswith(">")
+            if not in_tag:
+                open_[-1].at = number + 1
+                if bare.endswith("/>"):
+                    open_.pop()
+        elif marked := _FENCE.match(line):
+            ends = fence and marked["mark"].startswith(fence) and not marked["info"].strip()
+            fence = "" if ends else fence or marked["mark"]
+        elif not fence and (begun := _COMPONENT.match(line)) and begun["name"].lower() in closed:
+            open_.append(_Component(begun["name"], indent, number, number + 1))
+            in_tag = not begun["ends"]
+    if not any(by):
+        return text
+    return "\n".join(
+        line[min(further, len(line) - len(line.lstrip(" "))) :]
+        for line, further in zip(lines, accumulate(by), strict=False)
+    )
+
+
+@dataclass(slots=True)
+class _Component:
+    """One that is open: how far its tag is set in, the line of that, the first one behind it, how far its lines are set in."""
+
+    name: str
+    indent: int
+    begins: int
+    at: int
+    least: int = 1000
 
 
 class _Blocks:
@@ -490,6 +558,7 @@ class _Blocks:
         self.open.append(mark)
         self.in_options = not is_container
         self._begin(name, title, is_container=is_container)
+        self.label = f"{_indent(line)[:3]}{self.label}" if self.label else ""
         return ""
 
     def _begin(self, name: str, title: str, *, is_container: bool) -> None:
@@ -591,6 +660,11 @@ class _Blocks:
             self._skip_statement()
             return
         self.at_top = self.at_top and not bare
+        if "##" in bare and (headed := _HEADED_ITEM.match(line)):  # a part of the item, not of the document
+            self.at += len(line)
+            said = without_attributes(f"## {headed['said']}").lstrip("# ").rstrip("# \t")
+            self._labelled(f"{headed['mark']}{render.run_in(said)}\n")
+            return
         self._labelled(self._defined(without_attributes(self._uncommented(line), self.text, self.at)))
 
     def _defined(self, line: str) -> str:
