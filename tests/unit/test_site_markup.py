@@ -237,6 +237,26 @@ def test_what_a_component_holds_is_no_code_by_its_indentation(text: str, read: s
     assert plain_markup(text).strip().replace("\n\n\n", "\n\n") == read
 
 
+_DETAILS = "<details>\n<summary>{}</summary>\n\n{}\n\n</details>\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("## FAQ\n\n" + _DETAILS.format("Is it safe?", "#### Yes\n\nIt is.\n\n```\n# a\n```")
+         + _DETAILS.format("<b>Why</b>?", "So."),
+         "## FAQ\n\n### Is it safe?\n\n#### Yes\n\nIt is.\n\n```\n# a\n```\n\n### Why?\n\nSo."),
+        (_DETAILS.format("Is it safe?", "It is.") + "# End", "## Is it safe?\n\nIt is.\n\n# End"),
+        (_DETAILS.format("Is it safe?", "It is.") + "Text goes on.", "**Is it safe?**\n\nIt is.\n\nText goes on."),
+        (_DETAILS.format("The log", "It is."), "**The log**\n\nIt is."),
+        ("###### FAQ\n\n" + _DETAILS.format("Is it safe?", "It is."), "###### FAQ\n\n###### Is it safe?\n\nIt is."),
+    ],
+)  # fmt: skip
+def test_a_question_that_unfolds_is_a_heading(text: str, read: str) -> None:
+    """Bold, it would be a paragraph, and an answer to it half of the one before."""
+    assert plain_markup(text).strip().replace("\n\n\n", "\n\n") == read
+
+
 @pytest.mark.parametrize(
     ("head", "read"),
     [
@@ -316,6 +336,7 @@ UNITS = [
     "`a.`<br>", "|`a.`<br>`b`", "!!!A b\n", '??? a "b" c "\n', "<<< a.b\n", "<<<",
     "```a [b]\n```\n", "\n\n--8<-- 'a'\n", "// ---cut---\n",
     '{{< a "b" >}}', "{{< ", "[a]({{< ", "{{%", "[a]({% link ",
+    "<summary>a?</summary>", "<details>", "<details><summary>a?</summary>\n</details>\n", "</details>", "# a\n",
     "<A>\n  a\n</A>\n", "  <A\n", "<A>\n  ", "- ## a\n",
 ]  # fmt: skip
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
 from html import unescape
 from typing import Final
 
@@ -64,6 +65,11 @@ _LIST_MARK: Final = re.compile(r"\A[ \t]{0,99}(?:[-*+>]|\d{1,9}[.)])(?=[ \t])")
 _CLOSES: Final = re.compile(r"[\w)\]\"'`*][ \t]{1,9}\Z")
 _STOPS: Final = frozenset("].,;:")
 _BAR: Final = re.compile(r"&(?:#124|#x7c|vert|verbar|vertbar|VerticalLine);", re.IGNORECASE)
+_MARKED_HEADING: Final = re.compile(r"^ {0,3}(#{1,6})[ \t]", re.MULTILINE)
+_ENDS_PART: Final = re.compile(r"</details\s{0,9}>\s{0,99}(?:<details|<h[1-6]|</|#{1,6}[ \t]|\Z)", re.IGNORECASE)
+_ASKS: Final = ("?", "\uff1f", "\u061f")
+_DEEPEST: Final = 6
+_LONGEST_ANSWER: Final = 20_000
 _LONGEST_HEADING: Final = 500
 _LONGEST_INLINE: Final = 500
 _WIDEST_SPAN: Final = 50
@@ -79,12 +85,28 @@ def _names_closed(text: str) -> Iterator[str]:
     return (found[1] for found in find_all(_CLOSED, text)) if "</" in text else iter(())
 
 
-def without_html(text: str, closed: Collection[str] = ()) -> str:
+@dataclass(slots=True)
+class Place:
+    """Where in a document a text stands, which is read piece by piece: the level of the heading above it, and of those above
+    what unfolds there."""
+
+    document: str
+    at: int = 0
+    level: int = 1
+    above: list[int] = field(default_factory=list)
+
+    def is_last(self, position: int) -> bool:
+        """Whether what unfolds goes on to the next such, to a heading or to the end: then its question may be a heading."""
+        end = self.document.find("</details", self.at + position, self.at + position + _LONGEST_ANSWER)
+        return end >= 0 and bool(_ENDS_PART.match(self.document, end))
+
+
+def without_html(text: str, closed: Collection[str] = (), place: Place | None = None) -> str:
     """Text of Markdown outside of fences, its elements of HTML as Markdown: tables, headings, lists, code; of others the text.
     `closed`: elements that are closed in the document."""
-    if "<" not in text:
+    if "<" not in text and (place is None or "#" not in text):
         return text
-    return _Walk(text, closed or closed_elements(text)).read()
+    return _Walk(text, closed or closed_elements(text), place).read()
 
 
 def preformatted(name: str, attributes: str, content: str) -> str:
@@ -100,9 +122,10 @@ def preformatted(name: str, attributes: str, content: str) -> str:
 class _Walk:
     """One pass over the tags of a text."""
 
-    def __init__(self, text: str, closed: Collection[str]) -> None:
+    def __init__(self, text: str, closed: Collection[str], place: Place | None = None) -> None:
         self.text = text
         self.closed = closed
+        self.place = place  # where questions that unfold are headings
         self.parts: list[str] = []
         self.endless = False  # a table that is not closed was met, so that none is from there on
         self.line = ""  # of the output, as far as it is written: its last characters
@@ -129,6 +152,9 @@ class _Walk:
 
     def _said(self, start: int, end: int) -> str:
         """Text between two tags."""
+        if self.place:
+            for found in _MARKED_HEADING.finditer(self.text, start, end):
+                self.place.level = len(found[1])
         if self.after_tag and not self.line.strip():  # "<span># a comment</span>" is no heading
             first = self.text.find("\n", start, end)
             first = end if first < 0 else first
@@ -201,6 +227,12 @@ class _Walk:
                 self._write(f"{set_in}{render.run_in(unescape(named))}\n\n")
         elif name == "table" and not closes:
             return self._table(tag)
+        elif name == "details" and self.place:
+            if not closes:
+                self.place.above.append(self.place.level)
+            elif self.place.above:
+                self.place.level = self.place.above.pop()
+            self._break("\n\n")
         elif name in ("summary", "dt") or (name[0] == "h" and name[1:].isdigit()):
             return self._heading(tag, name, closes=closes)
         elif name == "code":
@@ -276,10 +308,13 @@ class _Walk:
             if found:
                 said = _flat(self.text[tag.end() : found.start()])
                 self._break("\n\n")
+                level = int(name[1:]) if name[1:].isdigit() else 0
+                if level and self.place:
+                    self.place.level = level
+                elif name == "summary" and said.endswith(_ASKS) and self.place and self.place.is_last(found.end()):
+                    level = min(self.place.level, _DEEPEST - 1) + 1
                 if said:
-                    self._write(
-                        (render.heading(int(name[1:]), said) if name[1:].isdigit() else render.run_in(said)) + "\n\n"
-                    )
+                    self._write((render.heading(level, said) if level else render.run_in(said)) + "\n\n")
                 return found.end()
         self._break("\n\n")
         return tag.end()

@@ -19,7 +19,7 @@ from typing import Final
 
 from cairn.ingest.loaders import render
 from cairn.ingest.loaders.attribute_lists import without_attributes
-from cairn.ingest.loaders.inline_html import PREFORMATTED, closed_elements, preformatted, without_html
+from cairn.ingest.loaders.inline_html import PREFORMATTED, Place, closed_elements, preformatted, without_html
 from cairn.ingest.loaders.sphinx_words import (
     ADMONITIONS,
     ARGUMENT_IS_TEXT,
@@ -170,20 +170,30 @@ def plain_markup(text: str) -> str:
     if not any(mark in text for mark in _MARKS):
         return text
     closed = closed_elements(text)
-    parts = list(_Blocks(_with_colons(_set_out(text, closed))).read())
-    said = "".join(part if verbatim else _said(part, closed) for verbatim, part in parts)
-    if said == text:
+    blocks = _Blocks(_with_colons(_set_out(text, closed))).read()
+    parts = [(verbatim, part if verbatim else _without_roles(part)) for verbatim, part in blocks]
+    place = Place("".join(part for _, part in parts)) if "<summary" in text else None
+    said: list[str] = []
+    for verbatim, part in parts:
+        said.append(part if verbatim else without_html(part, closed, place))
+        if place:
+            place.at += len(part)
+    if "".join(said) == text:
         return text
-    return "".join(part if verbatim else _GAP.sub("\n\n", _said(part, closed)) for verbatim, part in parts)
+    return "".join(one if verbatim else _GAP.sub("\n\n", one) for one, (verbatim, _) in zip(said, parts, strict=True))
 
 
-def _said(text: str, closed: Collection[str] = ()) -> str:
+def _said(text: str) -> str:
+    return without_html(_without_roles(text))
+
+
+def _without_roles(text: str) -> str:
     plain = "".join(_ROLE.sub(_shown, text[start:end]) for start, end in stretches(text)) if "{" in text else text
     if "{{<" in plain or "{{%" in plain or "]({%" in plain:
         plain = "".join(_IN_LINE.sub(_in_line, plain[start:end]) for start, end in stretches(plain))
     if ":" in plain or "++" in plain:
         plain = "".join(_SIGN.sub(_read_sign, plain[start:end]) for start, end in stretches(plain))
-    return without_html(plain, closed)
+    return plain
 
 
 def _read_sign(match: re.Match[str]) -> str:
