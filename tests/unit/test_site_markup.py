@@ -493,11 +493,13 @@ def test_lists_of_definitions_are_terms_with_what_is_said_of_them(text: str, rea
     ("text", "read"),
     [
         ("`size`<sup>1.52.0</sup> is new", "`size` 1.52.0 is new"),
-        ("10<sup>6</sup>, the 1<sup>st</sup>, 10<sup>12</sup>", "106, the 1st, 1012"),
+        ("10<sup>6</sup>, the 1<sup>st</sup>, 10<sup>12</sup>", "10\u2076, the 1st, 10\u00b9\u00b2"),
+        ("**required**<sup>1</sup> or not.<sup>12</sup>", "**required** \u00b9 or not. \u00b9\u00b2"),
+        ("needed<sup>2</sup>, 5 cm<sup>3</sup>", "needed \u00b2, 5 cm\u00b3"),
         ("noted<sup>[4]</sup> <sup>beta</sup>, 10<sup>123</sup>", "noted [4] beta, 10 123"),
         (
             "<table><tr><th>A<th>B</tr><tr><td>a<sup>beta</sup></td><td>m<sup>2</sup></td></tr></table>",
-            "| a beta | m2 |",
+            "| a beta | m\u00b2 |",
         ),
     ],
 )

@@ -48,6 +48,10 @@ _EMPTY_TAB: Final = re.compile(r"\s{0,200}</TabItem\s{0,9}>")
 _SET_IN: Final = re.compile(r"\n[ \t]{1,200}(?=\S)")
 _LINE_END: Final = re.compile(r"\n")
 _BLANK_LINE: Final = re.compile(r"\n[ \t]{0,200}\n")
+_RAISED: Final = re.compile(r"\s{0,9}(?P<digits>\d{1,2})\s{0,9}</sup\s{0,9}>", re.IGNORECASE)
+_DIGITS: Final = str.maketrans("0123456789", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079")
+_NOTED: Final = re.compile(r"(?:[^\W\d_]{4}|[^\w\s(\[{])\Z")
+"""What a note's number stands behind, and no power: a word, or a stop."""
 _SHORT_RAISED: Final = re.compile(r"\s{0,9}\w{1,2}\s{0,9}<")
 """A power, an ordinal, a note's number: part of the word before it."""
 _BREAK: Final = r"[ \t]{0,9}<[bB][rR]\s{0,9}/?>[ \t]{0,9}"
@@ -238,6 +242,9 @@ class _Walk:
         elif name == "code":
             self._write("`")
             self.in_code = not closes
+        elif name == "sup" and not closes and (raised := _RAISED.match(self.text, tag.end())):
+            self._write(_raised(self.line, raised["digits"]))
+            return raised.end()
         elif name == "sup" and not closes and self.line[-1:].strip() and not _SHORT_RAISED.match(self.text, tag.end()):
             self._write(" ")  # "`option`<sup>1.52.0</sup>"
         elif name == "img" and self.parts and self.text[tag.end() : tag.end() + 1] in _STOPS:  # "[here <img>](x)."
@@ -344,8 +351,14 @@ class _HtmlTable:
         self.end: int | None = None
         depth, position = 1, start
         for tag in TAG.finditer(text, start):
+            if tag.start() < position:
+                continue
             self._text(text[position : tag.start()])
             position = tag.end()
+            if tag["name"] == "sup" and not tag["close"] and (raised := _RAISED.match(text, position)):
+                self._text(_raised("".join(self.cell[-1:]) if self.cell else "", raised["digits"]))
+                position = raised.end()
+                continue
             if tag["code"]:
                 self._text(tag[0])
                 continue
@@ -435,6 +448,11 @@ class _HtmlTable:
             return above + "\n\n".join(cell for row in filled for cell in row if cell and cell != COVERED)
         header = self.header_rows if 0 < self.header_rows < len(self.rows) else None
         return above + render_table(self.rows, header_rows=header)
+
+
+def _raised(before: str, digits: str) -> str:
+    """A power, or the number of a note, which must not become a part of the word before it."""
+    return (" " if _NOTED.search(before[-4:]) else "") + digits.translate(_DIGITS)
 
 
 def _unescaped(code: str, bar: str = "|") -> str:
