@@ -586,3 +586,19 @@ async def test_code_of_a_passage_that_begins_in_a_line_is_quoted_from_the_next_o
     for one, first in ((whole, "RATE"), (cut, "--keep N")):
         draft = await ask("How many are kept in the archive?", one)
         assert draft.citations[0].quote.strip().startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("Click **Set as \\<role>**.", "Click Set as `<role>`."),
+        ('"Name" \\<ann@example.org\\>', '"Name" `<ann@example.org>`'),
+        ("Find \\<word\\> in C:\\<name>.", "Find \\<word\\> in C:\\`<name>`."),
+        ("No `limit`\\\nBe sure", "No limit Be sure"),
+        ("No limit.**\\** Be sure", "No limit. Be sure"),
+        ("Your workspace\\\nWorks.\\", "Your workspace Works."),
+        ("tar \\\n-x a\\\\\nb", "tar \\ -x a\\\\ b"),
+    ],
+)
+def test_an_escaped_name_and_a_hard_break_show_no_backslash(text: str, read: str) -> None:
+    assert without_markup(text) == read

@@ -221,6 +221,8 @@ def _code_span(content: str, span: Span, terms: QuestionTerms) -> Span:
 # --- without markup -----------------------------------------------------------------------------------------------------
 
 _WHITE = re.compile(r"\s+")
+_HARD_BREAK: Final = re.compile(r"(?<=\S)(?<!\\)(?:\*\*\\\*\*(?=\s|\Z)|(?<![\s\w:/])\\(?=\n|\Z)|(?<=\w)\\(?=\n))")
+"""A backslash at the end of a line of Markdown, which GitBook puts in bold where the words before it were."""
 _HYPHENATED: Final = re.compile(r"\u2010\n\s*(?=[^\W\d_])")
 """A word that was cut at the end of a printed line, as manual pages do."""
 _LINKS: Final = (
@@ -261,6 +263,12 @@ _ESCAPED: Final = (
     (re.compile(r"(?<![^\s])\\\(([^()\\\s]{1,60}(?: [^()\\\s]{1,60}){1,20})\\\)(?![^\s.,;:!?])"), r"(\1)"),
     (re.compile(r"(?<![\\:])(?<=\w)\\_(?=\w)"), "_"),
     (re.compile(r"(?<=\d)\\\.(?!\S)"), "."),
+    (
+        re.compile(  # a name that is to be replaced, of which the brackets are shown
+            r"(?<![^\s(\[\"'])\\<(\w[^<>\\\s`\0]{0,60}@[^<>\\\s`\0]{1,60}|[A-Za-z][\w.|-]{0,60}(?=>))\\?>"
+        ),
+        r"`<\1>`",
+    ),
 )
 """What says the same without a backslash, in Markdown and out of it: "\\(in brackets\\)", "snake\\_case", "2019\\."."""
 _CODE: Final = re.compile(r"(?<!`)(?:`([^`\n]+)`|(``+)(?!`)([^\n]{1,400}?)(?<!`)\2)(?!`)")
@@ -291,7 +299,7 @@ def _with_colon(text: str) -> str:
 
 def without_markup(text: str) -> str:
     """A quotation as it reads: links, emphasis, bars and hard line breaks undone."""
-    text = without_white(_HYPHENATED.sub("", _with_colon(text)))
+    text = without_white(_HYPHENATED.sub("", _HARD_BREAK.sub("", _with_colon(text))))
     return _outside_of_code(text, (*_LINKS, *_EMPHASIS, *_ESCAPED, *_LAYOUT), bare=True).strip()
 
 
