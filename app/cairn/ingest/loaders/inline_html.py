@@ -90,7 +90,7 @@ def _names_closed(text: str) -> Iterator[str]:
 
 
 @dataclass(slots=True)
-class Place:
+class Unfolding:
     """Where in a document a text stands, which is read piece by piece: the level of the heading above it, and of those above
     what unfolds there."""
 
@@ -105,7 +105,7 @@ class Place:
         return end >= 0 and bool(_ENDS_PART.match(self.document, end))
 
 
-def without_html(text: str, closed: Collection[str] = (), place: Place | None = None) -> str:
+def without_html(text: str, closed: Collection[str] = (), place: Unfolding | None = None) -> str:
     """Text of Markdown outside of fences, its elements of HTML as Markdown: tables, headings, lists, code; of others the text.
     `closed`: elements that are closed in the document."""
     if "<" not in text and (place is None or "#" not in text):
@@ -126,7 +126,7 @@ def preformatted(name: str, attributes: str, content: str) -> str:
 class _Walk:
     """One pass over the tags of a text."""
 
-    def __init__(self, text: str, closed: Collection[str], place: Place | None = None) -> None:
+    def __init__(self, text: str, closed: Collection[str], place: Unfolding | None = None) -> None:
         self.text = text
         self.closed = closed
         self.place = place  # where questions that unfold are headings

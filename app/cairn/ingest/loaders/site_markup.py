@@ -19,7 +19,7 @@ from typing import Final
 
 from cairn.ingest.loaders import render
 from cairn.ingest.loaders.attribute_lists import without_attributes
-from cairn.ingest.loaders.inline_html import PREFORMATTED, Place, closed_elements, preformatted, without_html
+from cairn.ingest.loaders.inline_html import PREFORMATTED, Unfolding, closed_elements, preformatted, without_html
 from cairn.ingest.loaders.sphinx_words import (
     ADMONITIONS,
     ARGUMENT_IS_TEXT,
@@ -172,7 +172,7 @@ def plain_markup(text: str) -> str:
     closed = closed_elements(text)
     blocks = _Blocks(_with_colons(_set_out(text, closed))).read()
     parts = [(verbatim, part if verbatim else _without_roles(part)) for verbatim, part in blocks]
-    place = Place("".join(part for _, part in parts)) if "<summary" in text else None
+    place = Unfolding("".join(part for _, part in parts)) if "<summary" in text else None
     said: list[str] = []
     for verbatim, part in parts:
         said.append(part if verbatim else without_html(part, closed, place))
