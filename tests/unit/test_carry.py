@@ -171,6 +171,22 @@ def test_ordinals_mean_what_the_last_answer_lists(message: str, item: str) -> No
     assert sum(other in found.text for other in ("Dense retrieval", "Sparse retrieval", "Late fusion")) == 1
 
 
+@pytest.mark.parametrize(
+    ("question", "message", "text"),
+    [
+        ("How do I upgrade Borg on Rocky Linux?", "only for version 1.15", "How do I upgrade Borg on Rocky Linux for version 1.15?"),
+        ("How do I upgrade Borg?", "and for version 2.4?", "How do I upgrade Borg for version 2.4?"),
+        ("Wie lade ich Borg?", "nur für Version 1.15", "Wie lade ich Borg für Version 1.15?"),
+        ("Wie lade ich Borg?", "und nach Schritt 2.1?", "Wie lade ich Borg nach Schritt 2.1?"),
+        ("Comment installer Borg ?", "seulement pour l'option 1.15", "Comment installer Borg pour l'option 1.15 ?"),
+        ("¿Cómo instalo Borg?", "solo para el paso 1.15", "¿Cómo instalo Borg para el paso 1.15?"),
+        ("Come installo Borg?", "solo per il punto 1.15", "Come installo Borg per il punto 1.15?"),
+    ],
+)  # fmt: skip
+def test_a_version_with_a_dot_is_no_number_of_a_list(question: str, message: str, text: str) -> None:
+    assert after(message, question, "1. Stop it.\n2. Update it.\n3. Start it.").text == text
+
+
 def test_all_that_was_listed() -> None:
     for message in ("the other two?", "which one is the fastest?", "are both free?"):
         assert {"Dense retrieval", "Sparse retrieval", "Late fusion"} <= set(after(message, *METHODS).terms)

@@ -483,12 +483,12 @@ def _rules(code: str) -> _Rules:
         ordinal=bounded(
             rf"(?:(?<!\w)(?:{articles})|^\W*)(?P<word>{words})(?!\w)"
             rf"(?:\s+(?:{items})(?!\w)(?!\s+\w+\s+\w+\s+\w)|(?=\s*(?:$|[?.!,;])))"
-            rf"|(?<!\w)(?:{items})\s*#?(?P<number>\d{{1,2}})(?!\w)"
+            rf"|(?<!\w)(?:{items})\s*#?(?P<number>\d{{1,2}})(?!\w|[.,:]\w)"
         ),
         counted=bounded(
             rf"(?:(?<!\w)(?:{articles})|^\W*)(?P<word>{words})(?!\w)"
             rf"(?:\s+(?:{items})(?!\w)|(?=\s*(?:$|[?.!,;])))"
-            rf"|(?<!\w)(?:{items})\s*#?(?P<number>\d{{1,2}})(?!\w)"
+            rf"|(?<!\w)(?:{items})\s*#?(?P<number>\d{{1,2}})(?!\w|[.,:]\w)"
         ),
     )
 
