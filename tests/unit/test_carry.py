@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from cairn.domain.passage import Passage
 from cairn.domain.plan import IntentMatch, Vocabulary
 from cairn.domain.question import SourceRef, Turn
+from cairn.graph.code.questions import asked_of_code
 from cairn.language.identify import by_words
 from cairn.providers.protocols import Vectors
 from cairn.query.entities import entities
@@ -185,6 +186,78 @@ def test_ordinals_mean_what_the_last_answer_lists(message: str, item: str) -> No
 )  # fmt: skip
 def test_a_version_with_a_dot_is_no_number_of_a_list(question: str, message: str, text: str) -> None:
     assert after(message, question, "1. Stop it.\n2. Update it.\n3. Start it.").text == text
+
+
+AUTH = (
+    "Where is the class DigestAuth defined?",
+    "`httpx/_auth.py::DigestAuth` is defined in httpx/_auth.py:175 [1]:\n- `class DigestAuth(Auth)`",
+)
+AUTH_DE = ("Wo ist DigestAuth definiert?", "`httpx/_auth.py::DigestAuth` ist definiert in httpx/_auth.py:175 [1].")
+AUTH_FR = ("Où est définie DigestAuth ?", "`httpx/_auth.py::DigestAuth` est défini dans httpx/_auth.py:175 [1].")
+AUTH_ES = ("¿Dónde está definida DigestAuth?", "`httpx/_auth.py::DigestAuth` está definido en httpx/_auth.py:175 [1].")
+JSON = ("What does Response.json return?", "`httpx/_models.py::Response.json` (httpx/_models.py:830 [1]) returns `Any`.")
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "text"),
+    [
+        (AUTH, "who calls it?", "who calls DigestAuth?"),
+        (AUTH, "Which parameters does it take?", "Which parameters does DigestAuth take?"),
+        (AUTH, "what are its parameters?", "what are DigestAuth's parameters?"),
+        (AUTH, "and BasicAuth?", "Where is the class BasicAuth defined?"),
+        (AUTH, "and who calls that?", "and who calls DigestAuth?"),
+        (JSON, "who calls it?", "who calls Response.json?"),
+        (JSON, "which exceptions does it raise?", "which exceptions does Response.json raise?"),
+        (AUTH_DE, "Wer ruft sie auf?", "Wer ruft DigestAuth auf?"),
+        (AUTH_DE, "Wo wird das aufgerufen?", "Wo wird DigestAuth aufgerufen?"),
+        (AUTH_FR, "quels paramètres prend-elle ?", "quels paramètres prend DigestAuth ?"),
+        (AUTH_FR, "de quoi hérite-t-elle ?", "de quoi hérite DigestAuth ?"),
+        (AUTH_FR, "et BasicAuth ?", "Où est définie BasicAuth ?"),
+        (AUTH_ES, "¿quién la llama?", "¿quién la llama DigestAuth?"),
+        (AUTH_ES, "¿qué parámetros recibe?", "¿qué parámetros recibe DigestAuth?"),
+    ],
+)
+def test_after_an_answer_about_code_its_symbol_is_meant(said: tuple[str, str], message: str, text: str) -> None:
+    """And neither the path nor the line that the answer names."""
+    made = after(message, *said).text
+    assert made == text
+    assert asked_of_code(made)
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ("Welche Ladestrategien gibt es?", "Was ist das Sponsortoken?"),
+        ("Welche Ladestrategien gibt es?", "Was ist die Wallbox?"),
+        ("¿Qué estrategias hay?", "¿Qué es el backlog?"),
+        ("Quelles stratégies y a-t-il ?", "Qu'est-ce que le backlog ?"),
+        ("Quali strategie ci sono?", "Cos'è il backlog?"),
+        ("Quali strategie ci sono?", "Che cos'è la dashboard?"),
+    ],
+)
+def test_an_article_before_a_noun_refers_to_nothing(question: str, message: str) -> None:
+    assert after(message, question, "- Eine\n- Zwei").text == message
+
+
+def test_an_article_before_what_is_always_of_something_does() -> None:
+    found = after("Was ist der Unterschied?", "Welche Ladestrategien gibt es?", "- Eine\n- Zwei")
+    assert "Ladestrategien" in found.text
+    token = ("Was ist das Sponsortoken?", "Es ist ein Token.")
+    assert after("Was kostet es?", "Welche Ladestrategien gibt es?", "- Eine", *token).terms == ("Sponsortoken",)
+
+
+@pytest.mark.parametrize(
+    ("question", "message", "text"),
+    [
+        ("What does mise prune do?", "what about mise upgrade?", "What does mise upgrade do?"),
+        ("Was macht mise prune?", "und mise upgrade?", "Was macht mise upgrade?"),
+        ("Que fait mise prune ?", "et mise upgrade ?", "Que fait mise upgrade ?"),
+        ("How do I run docker compose pull?", "and docker compose push?", "How do I run docker compose push?"),
+        ("Does mise prune what mise use left?", "and mise upgrade?", "Does mise prune what mise use left mise upgrade?"),
+    ],
+)  # fmt: skip
+def test_a_name_takes_the_place_of_one_of_its_form(question: str, message: str, text: str) -> None:
+    assert after(message, question, "It does.").text == text
 
 
 def test_all_that_was_listed() -> None:

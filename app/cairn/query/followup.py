@@ -17,6 +17,7 @@ from typing import Final
 
 from cairn.domain.plan import Intent
 from cairn.domain.question import Turn
+from cairn.graph.code.questions import asked_of_code
 from cairn.language.identify import by_words
 from cairn.language.lexicon import DEFAULT, Carry, language, refusals
 from cairn.language.linear import bounded
@@ -76,7 +77,7 @@ class Topic:
     """What was last spoken of. `question` stands alone already; `names` are its own; `answered`: names that only the answer has;
     `items`: what the answer lists, else what the question names beside each other; `titles`: of the sources it cites;
     `documents`: external ids, where the question asked for a list of documents; `base`: the question without the focus that
-    stands behind it."""
+    stands behind it; `symbol`: of code, where it was answered on: all that "it" can mean."""
 
     question: str
     names: tuple[str, ...]
@@ -85,6 +86,7 @@ class Topic:
     titles: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
     base: str = ""
+    symbol: str = ""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -147,6 +149,8 @@ def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
         return Carried(message)
     if other := found.compared():
         return _compared(other, topic, found)
+    if topic.symbol and (made := _of_symbol(message, topic.symbol, found)):
+        return made
     if (focus := found.new_focus()) is not None:
         return _refocused(message, focus, topic, found)
     if item := _item(found, topic):
@@ -161,6 +165,8 @@ def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
     if not found.content:
         return _about_the_last(message, topic, found)
     if found.says_too_little():
+        if topic.symbol:
+            return _behind(message, (topic.symbol,), "it says too little by itself: the symbol of the last question")
         return _behind(message, topic.words, "it says too little by itself: words of the last question")
     return Carried(message)
 
@@ -245,7 +251,17 @@ def _topic(question: str, language: str, answer: Turn | None, names: Names) -> T
     if list_request(question):
         names_of = dict.fromkeys(source.filename for source in sorted(cited, key=lambda source: source.n))
         return Topic(question, own, titles=tuple(titles), documents=tuple(names_of))
+    if symbol := _symbol(question, text):
+        return Topic(question, (symbol,), titles=tuple(titles), symbol=symbol)
     return Topic(question, own, _answer_names(text, question, language, names), listed(text) or beside, tuple(titles))
+
+
+def _symbol(question: str, answer: str) -> str:
+    """The symbol of code that a question asks about, where its answer was made of symbols: of such an answer the other names
+    are paths and lines, which nobody goes on to ask about by "it"."""
+    asked = asked_of_code(question)
+    name = asked.name if asked else ""
+    return name if name and f"{name.rpartition('.')[2]}`" in answer else ""
 
 
 def _own_names(text: str, language: str, names: Names) -> tuple[str, ...]:
@@ -333,8 +349,18 @@ class _Message:
 
     def says_too_little(self) -> bool:
         """Whether its own words hardly name a subject."""
-        whole = self.rules.defines.match(self.folded) or self.asks_what_there_is()
+        whole = (self.rules.defines.match(self.folded) and not self.defines_a_part()) or self.asks_what_there_is()
         return not self.content or (not self.names and len(self.content) <= TOO_LITTLE and not whole)
+
+    def defines_a_part(self) -> bool:
+        """ "Was ist der Unterschied?": the article stands before what is always of something. Before any other thing it says
+        no more than "ein" does: "Was ist das Sponsortoken?"."""
+        articles = self.rules.words.articles.split()
+        return any(
+            article.folded in articles and len(one.folded) > 3
+            and any(part.startswith(one.folded) for part in self.rules.words.belongs)
+            for article, one in zip(self.words, self.words[1:], strict=False)
+        )  # fmt: skip
 
     def asks_what_there_is(self) -> bool:
         """ "Which matchers are there?": of all of them; "which options are there?" is of what was spoken of."""
@@ -542,7 +568,7 @@ def _refocused(message: str, focus: str, topic: Topic, found: _Message) -> Carri
             text = question.replace(old[0], one if len(new) == 1 else focus)
             kept = tuple(word for word in topic.words if word not in old[0].split())
             return Carried(text[:MAX_TEXT], kept[:MAX_TERMS], reason)
-    if place := _same_place(question, focus, found.rules.words.articles):
+    if place := _of_same_form(question, focus) or _same_place(question, focus, found.rules.words.articles):
         text = f"{question[: place[0]]}{focus}{question[place[1] :]}"
         kept = tuple(word for word in topic.words if word in text)
         return Carried(text[:MAX_TEXT], kept[:MAX_TERMS], reason)
@@ -556,6 +582,19 @@ def _is_bare(focus: str, rules: _Rules) -> bool:
     first = next(iter(message_words(focus)), None)
     articles = rules.words.articles.split()
     return first is not None and not first.text.isdigit() and (first.content or first.folded in articles)
+
+
+def _of_same_form(question: str, focus: str) -> tuple[int, int] | None:
+    """Where a question has a name like that of a focus: "mise prune" of "mise upgrade", whose words are as many and all but the
+    last the same. None where it has no such name, or more than one."""
+    words, new = message_words(question), message_words(focus)
+    if not 1 < len(new) <= BYNAMED or not all(word.content for word in new):
+        return None
+    begins = [word.folded for word in new[:-1]]
+    size = len(begins)
+    places = [at for at in range(len(words) - size) if [word.folded for word in words[at : at + size]] == begins]
+    last = words[places[0] + size] if len(places) == 1 else None
+    return (words[places[0]].start, last.end) if last and last.content and last.folded != new[-1].folded else None
 
 
 def _same_place(question: str, focus: str, articles: str) -> tuple[int, int] | None:
@@ -628,8 +667,37 @@ def _referred(message: str, word: Word, topic: Topic, found: _Message) -> Carrie
     return replace(_behind(message, terms or topic.words, reason), refers=True)
 
 
+def _of_symbol(message: str, symbol: str, found: _Message) -> Carried | None:
+    """ "Who calls it?" after an answer about a symbol of code: with the symbol in the place of a word, else behind it, where that
+    asks something of the symbol. None where it does not, or where the message names something itself."""
+    if found.names or asked_of_code(message):
+        return None
+    words = found.rules.words
+    back = words.pronouns | words.last | words.demonstratives
+    for word in (one for one in found.words if one.folded in back):
+        owner = "'s" if word.folded in words.owners and word is not found.words[-1] else ""
+        before = _HYPHEN.sub(" ", message[: word.start])
+        text = f"{before}{symbol}{owner}{message[word.end :]}"
+        if _asks_of(text, symbol):
+            reason = f"{word.text!r}: the symbol that the last question asks about"
+            return Carried(text[:MAX_TEXT], (symbol,), reason, refers=True)
+    made = _behind(message, (symbol,), "what the last question asks about is a symbol of code")
+    return replace(made, refers=True) if _asks_of(made.text, symbol) else None
+
+
+def _asks_of(text: str, symbol: str) -> bool:
+    asked = asked_of_code(text)
+    return asked is not None and asked.name == symbol
+
+
+_HYPHEN: Final = bounded(r"(?:-t)?-$")
+"""Before a pronoun behind its verb: "prend-elle", "hérite-t-elle"."""
+
+
 def _meant(word: Word, topic: Topic, rules: _Rules) -> Sequence[str]:
     """Names that a word may mean; other words where it says the kind of thing ("this method"); none where nothing was named."""
+    if topic.symbol:
+        return (topic.symbol,)
     asked = {one.folded for one in message_words(topic.question)}
     if word.folded in rules.words.persons:
         if asked & rules.words.who or not topic.names:  # "who founded Acme?": the answer names the person
