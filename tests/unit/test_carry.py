@@ -175,7 +175,7 @@ def test_ordinals_mean_what_the_last_answer_lists(message: str, item: str) -> No
 @pytest.mark.parametrize(
     ("question", "message", "text"),
     [
-        ("How do I upgrade Borg on Rocky Linux?", "only for version 1.15", "How do I upgrade Borg on Rocky Linux for version 1.15?"),
+        ("How do I upgrade Borg on Fedora?", "only for version 1.15", "How do I upgrade Borg on Fedora for version 1.15?"),
         ("How do I upgrade Borg?", "and for version 2.4?", "How do I upgrade Borg for version 2.4?"),
         ("Wie lade ich Borg?", "nur für Version 1.15", "Wie lade ich Borg für Version 1.15?"),
         ("Wie lade ich Borg?", "und nach Schritt 2.1?", "Wie lade ich Borg nach Schritt 2.1?"),
@@ -195,7 +195,10 @@ AUTH = (
 AUTH_DE = ("Wo ist DigestAuth definiert?", "`httpx/_auth.py::DigestAuth` ist definiert in httpx/_auth.py:175 [1].")
 AUTH_FR = ("Où est définie DigestAuth ?", "`httpx/_auth.py::DigestAuth` est défini dans httpx/_auth.py:175 [1].")
 AUTH_ES = ("¿Dónde está definida DigestAuth?", "`httpx/_auth.py::DigestAuth` está definido en httpx/_auth.py:175 [1].")
-JSON = ("What does Response.json return?", "`httpx/_models.py::Response.json` (httpx/_models.py:830 [1]) returns `Any`.")
+JSON = (
+    "What does Response.json return?",
+    "`httpx/_models.py::Response.json` (httpx/_models.py:830 [1]) returns `Any`.",
+)
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
 
 from cairn.domain.answer import Citation
 from cairn.domain.code import CodeFact, CodeFinding, CodeSubject, DeclarationText, SymbolPlace
@@ -32,22 +33,33 @@ def write_finding(language: str, finding: CodeFinding, cited: Cited, listed: int
             ]
     if finding.left_out:
         lines.append(say.code["left_out"].format(names=", ".join(f"`{one}`" for one in finding.left_out[:listed])))
-    return "\n".join(lines)
+    return _apart(lines)
+
+
+def _apart(lines: Sequence[str]) -> str:
+    """A line behind a list stands apart from it, or a page would show it as part of the last thing that is listed."""
+    ends = (one.startswith("- ") and not other.startswith("- ") for one, other in pairwise(lines))
+    return "".join(f"{one}\n\n" if end else f"{one}\n" for one, end in zip(lines, (*ends, False), strict=True)).rstrip()
+
+
+def _counted(say: Mapping[str, str], key: str, n: int, **words: str) -> str:
+    """What a language says of so many, and of one, where it says that otherwise."""
+    return say.get(f"{key}_1" if n == 1 else key, say[key]).format(n=n, **words)
 
 
 def _related(language: str, finding: CodeFinding, subject: CodeSubject, cited: Cited, listed: int) -> Iterator[str]:
     say, query = replies(language), finding.query
     name = f"`{subject.name}`" + (f" ({_where(subject.place)}){_mark(subject.place, cited)}" if subject.place else "")
-    said = say.code[f"{query.relation}_{'in' if query.incoming else 'out'}"]
+    said = f"{query.relation}_{'in' if query.incoming else 'out'}"
     count = len({one.name for one in subject.known})
     if (subject.unresolved or subject.named) and (query.relation, query.incoming) == ("calls", True):
-        said = say.code["known_in"]
-    yield said.format(name=name, n=count) + (":" if subject.known else ".")
+        said = "known_in"
+    yield _counted(say.code, said, count, name=name) + (":" if subject.known else ".")
     for caller, group in groupby(subject.known[:listed], key=lambda one: one.name):
         yield f"- `{caller}`, {_lines(list(group), cited)}"
     yield from _rest(language, len(subject.known) - listed)
     if subject.elsewhere:
-        yield say.code["elsewhere"].format(n=subject.elsewhere)
+        yield _counted(say.code, "elsewhere", subject.elsewhere)
 
 
 def _open(language: str, finding: CodeFinding, cited: Cited, listed: int) -> Iterator[str]:
@@ -59,7 +71,7 @@ def _open(language: str, finding: CodeFinding, cited: Cited, listed: int) -> Ite
     for key, ours in (("unresolved", False), ("named", True)):
         count = len([one for one in open_lines if (one.place in named) == ours])
         if count:
-            yield say[key].format(n=count) + ":"
+            yield _counted(say, key, count) + ":"
             part = [one for one in shown if (one.place in named) == ours]
             yield from _listed(part, cited)
             yield from _rest(language, count - len(part))
@@ -84,11 +96,12 @@ def _declared(language: str, finding: CodeFinding, subject: CodeSubject, cited: 
     say, read = replies(language).code, subject.declaration
     place = f"{_where(subject.place)}{_mark(subject.place, cited)}" if subject.place else ""
     name = f"`{subject.name}`"
+    if read and read.summary:
+        yield from (read.summary, "")
     if read is None or finding.query.aspect == "defined":
         yield say["defined"].format(name=name, place=place) + (":" if read else ".")
         if read:
-            yield f"- `{read.signature}`"
-            yield from ([f"- {read.summary}"] if read.summary else [])
+            yield f"- {_ticked(read.signature)}"
         return
     name = f"{name} ({place})"
     match finding.query.aspect:
@@ -97,25 +110,24 @@ def _declared(language: str, finding: CodeFinding, subject: CodeSubject, cited: 
         case "takes":
             count = len(read.parameters)
             yield (
-                (say["takes"].format(name=name, n=count) + ":")
+                (_counted(say, "takes", count, name=name) + ":")
                 if count
                 else f"{say['takes_nothing'].format(name=name)}."
             )
-            yield from (f"- `{one}`" for one in read.parameters)
+            yield from (f"- {_ticked(one)}" for one in read.parameters)
         case _:
             count = len(read.raises)
             yield (
-                (say["raises"].format(name=name, n=count) + ":")
+                (_counted(say, "raises", count, name=name) + ":")
                 if count
                 else f"{say['raises_nothing'].format(name=name)}."
             )
             yield from _listed(read.raises, cited)
-    yield from ([f"- {read.summary}"] if read.summary else [])
 
 
 def _returned(say: Mapping[str, str], name: str, read: DeclarationText, cited: Cited) -> Iterator[str]:
     if read.returns:
-        yield say["returns"].format(name=name, type=f"`{read.returns}`") + (":" if read.gives else ".")
+        yield say["returns"].format(name=name, type=_ticked(read.returns)) + (":" if read.gives else ".")
     elif read.gives:
         yield say["unstated"].format(name=name) + ":"
     else:
@@ -137,4 +149,10 @@ def _mark(place: SymbolPlace, cited: Cited) -> str:
 
 
 def _code(place: SymbolPlace, cited: Cited) -> str:
-    return f": `{' '.join(cited[place].quote.split())}`" if place in cited else ""
+    return f": {_ticked(' '.join(cited[place].quote.split()))}" if place in cited else ""
+
+
+def _ticked(code: str) -> str:
+    """As code on one line, between more backticks than it has beside each other."""
+    ticks = "`" * (max(map(len, re.findall("`+", code)), default=0) + 1)
+    return f"{ticks}{code}{ticks}" if len(ticks) == 1 else f"{ticks} {code} {ticks}"

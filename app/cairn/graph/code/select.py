@@ -51,7 +51,7 @@ def near_names(name: str, links: CodeLinks) -> list[str]:
     if len(wanted) > 3:
         found += [one for one in known if wanted in one and one not in found]
     short = (_short(normal) for one in found for normal in links.called(one)[:1])
-    return list(dict.fromkeys(short))[:MOST_NEAR]
+    return list(dict.fromkeys(filter(None, short)))[:MOST_NEAR]
 
 
 def _short(normal: str) -> str:

@@ -1,0 +1,69 @@
+"""What is said of symbols of code: lists that stand apart, code that stays code, and numbers that agree with their nouns."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+import pytest
+
+from cairn.domain.answer import Citation
+from cairn.domain.code import CodeFact, CodeFinding, CodeSubject, DeclarationText, SymbolPlace, SymbolQuery
+from cairn.graph.code.links import CodeLinks, NamedDefinition
+from cairn.graph.code.select import near_names
+from cairn.strategies.code_words import write_finding
+
+
+def place(line: int) -> SymbolPlace:
+    return SymbolPlace(UUID(int=line), UUID(int=1), "a.py", line, line, line, line + 1)
+
+
+def cited(*quotes: str) -> dict[SymbolPlace, Citation]:
+    return {
+        place(n): Citation(n, UUID(int=1), "a.py", UUID(int=n), None, "a.py", (), None, quote, 0, len(quote), 1)
+        for n, quote in enumerate(quotes, 1)
+    }
+
+
+def declared(aspect: str, text: DeclarationText) -> CodeFinding:
+    subject = CodeSubject("a.py::load", "function", place(9), declaration=text)
+    return CodeFinding(SymbolQuery("load", aspect=aspect), (subject,))  # type: ignore[arg-type]
+
+
+def test_what_follows_a_list_stands_apart_from_it() -> None:
+    facts = tuple(CodeFact(f"a.py::f{n}", place(n)) for n in (1, 2))
+    subject = CodeSubject("a.py::load", "function", place(9), facts, facts, (), 1)
+    said = write_finding("en", CodeFinding(SymbolQuery("load", relation="calls"), (subject,)), {}, 50)
+    assert said.splitlines()[0] == "Callers of `a.py::load` (a.py:9) that are known (2):"
+    assert "\n\nIn 1 more line the same name means something else.\n" in said
+    assert "\nLines that may mean it and could not be resolved (2):\n- a.py:1" in said
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "it"])
+def test_one_is_said_otherwise_than_several(language: str) -> None:
+    def said(count: int) -> str:
+        subject = CodeSubject("b.py::B", "class", None, tuple(CodeFact(f"c{n}", place(n)) for n in range(1, count + 1)))
+        return write_finding(language, CodeFinding(SymbolQuery("B", relation="inherits"), (subject,)), {}, 9).split(
+            "\n"
+        )[0]
+
+    assert said(1).replace("1", "2") != said(2)
+    assert said(2).replace("2", "3") == said(3)
+
+
+def test_code_with_backticks_stands_between_more_of_them() -> None:
+    text = DeclarationText("def load()", (), "", "Loads it.", (), (CodeFact("", place(1)),))
+    said = write_finding("en", declared("raises", text), cited('raise E("use `x`")'), 50)
+    assert said == (
+        'Loads it.\n\n`a.py::load` (a.py:9) raises an exception in 1 statement:\n- a.py:1 [1]: `` raise E("use `x`") ``'
+    )
+
+
+def test_what_documentation_says_stands_before_the_list_and_is_no_part_of_it() -> None:
+    text = DeclarationText("def load(a, b)", ("a", "b"), "", "Loads it.", (), ())
+    assert write_finding("en", declared("takes", text), {}, 50).startswith("Loads it.\n\n`a.py::load`")
+    assert write_finding("en", declared("defined", text), {}, 50).endswith(":\n- `def load(a, b)`")
+
+
+def test_names_without_letters_are_near_to_nothing() -> None:
+    links = CodeLinks([NamedDefinition("a.py::decoder", "class"), NamedDefinition("decoder/", "module")], [])
+    assert "" not in near_names("decoders", links)
