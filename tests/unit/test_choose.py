@@ -136,7 +136,7 @@ def test_the_reason_names_what_the_row_applies_for(plan: QueryPlan, reason: str)
 
 @pytest.mark.parametrize(
     ("level", "score", "strategy", "notes"),
-    [("SIMPLE", 0.34, "fast", 0), ("MODERATE", 0.35, "enhanced", 0), ("COMPLEX", 0.55, "enhanced", 1)],
+    [("SIMPLE", 0.34, "fast", 0), ("MODERATE", 0.35, "enhanced", 0), ("COMPLEX", 0.55, "enhanced", 0)],
 )
 def test_complexity_chooses(level: Any, score: float, strategy: str, notes: int) -> None:
     plan = replace(PLAN, complexity=scored(score, level))
@@ -184,7 +184,7 @@ def test_agents_run_where_there_is_a_model(strategy: str) -> None:
     without = route(PLAN, strategy)
     assert without.strategy == "enhanced"
     assert without.degraded == (
-        f"{strategy} needs a chat model, and none is configured: ran enhanced on the whole question",
+        f"{strategy} needs a chat model, and none is configured: the question was searched for and answered by itself",
     )
 
 
@@ -209,9 +209,17 @@ def test_an_agent_answers_what_is_complex_if_there_is_a_model_for_it() -> None:
     hard = replace(PLAN, complexity=scored(0.55, "COMPLEX"), subquestions=("a?", "b?"))
     assert route(hard, chat=True).strategy == "react"
     assert route(PLAN, "react", chat=True).strategy == "react"
-    for found in (route(hard), route(hard, "react")):
-        assert found.strategy == "enhanced"
-        assert found.degraded == ("react needs a chat model, and none is configured: ran enhanced on 2 sub-questions",)
+    assert route(hard).strategy == route(hard, "react").strategy == "enhanced"
+    assert route(hard).degraded == (), "nobody asked for an agent"
+    assert route(hard, "react").degraded == (
+        "react needs a chat model, and none is configured: "
+        "each of 2 parts of the question was searched for and answered by itself",
+    )
+    ordered = route(replace(PLAN, constraints=PromptConstraints(min_searches=2)))
+    assert ordered.degraded == (
+        "the steps that the question asks for need a chat model, and none is configured: "
+        "the question was searched for and answered by itself",
+    )
 
 
 def test_the_exchange_is_among_the_last_four_messages_and_goes_back_to_a_real_question() -> None:

@@ -167,10 +167,16 @@ def _named(situation: Situation) -> Route:
 
 
 def _route(way: str, why: str, situation: Situation, row: str = "") -> Route:
-    """Without a chat model each part of what an agent would answer is searched and answered for itself."""
+    """Without a chat model each part of what an agent would answer is searched and answered for itself. That is said where an
+    agent was asked for, by its name or by the steps that a question wants taken; of any other question nothing is missing."""
     if way not in AGENTS or situation.chat:
         return Route(way, why, (), row)
     parts = situation.plan.subquestions
-    searched = f"{len(parts)} sub-questions" if parts else "the whole question"
-    note = f"{way} needs a chat model, and none is configured: ran enhanced on {searched}"
-    return Route("enhanced", why, (note,), row)
+    searched = f"each of {len(parts)} parts of the question was" if parts else "the question was"
+    asked = f"{way} needs" if not row else "the steps that the question asks for need"
+    note = f"{asked} a chat model, and none is configured: {searched} searched for and answered by itself"
+    return Route("enhanced", why, () if row in _BY_ITSELF else (note,), row)
+
+
+_BY_ITSELF: Final = frozenset({"complex", "symbols"})
+"""Rows that take an agent though nobody asked for one."""
