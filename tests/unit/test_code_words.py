@@ -6,6 +6,7 @@ from uuid import UUID
 
 import pytest
 
+from cairn.answer.missing import asked_besides
 from cairn.domain.answer import Citation
 from cairn.domain.code import CodeFact, CodeFinding, CodeSubject, DeclarationText, SymbolPlace, SymbolQuery
 from cairn.graph.code.links import CodeLinks, NamedDefinition
@@ -67,3 +68,26 @@ def test_what_documentation_says_stands_before_the_list_and_is_no_part_of_it() -
 def test_names_without_letters_are_near_to_nothing() -> None:
     links = CodeLinks([NamedDefinition("a.py::decoder", "class"), NamedDefinition("decoder/", "module")], [])
     assert "" not in near_names("decoders", links)
+
+
+def test_a_constant_is_shown_with_the_line_that_sets_it() -> None:
+    subject = CodeSubject("a.py::LIMIT", "", place(1))
+    finding = CodeFinding(SymbolQuery("LIMIT", aspect="defined"), (subject,))
+    assert (
+        write_finding("en", finding, cited("LIMIT = 20"), 50)
+        == "`a.py::LIMIT` is defined in a.py:1 [1]:\n- `LIMIT = 20`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        ("What is the function to_bytes_or_str for?", []),
+        ("Wofür ist die Funktion to_bytes_or_str?", []),
+        ("À quoi sert la méthode to_bytes_or_str ?", []),
+        ("What is the function of the liver?", ["function"]),
+    ],
+)
+def test_what_a_symbol_is_called_is_not_missed(question: str, words: list[str]) -> None:
+    kinds = {"function", "funktion", "methode"}
+    assert [word for _, word in asked_besides(question, ()) if word in kinds] == words

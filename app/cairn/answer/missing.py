@@ -14,8 +14,9 @@ from typing import Final, Literal
 
 from cairn.answer.answer_type import is_idle, read_asked, tells_outcome
 from cairn.domain.passage import Passage
+from cairn.graph.code.questions import wanted_symbols
 from cairn.language import lexicon
-from cairn.language.lexicon import every
+from cairn.language.lexicon import any_of, every
 from cairn.language.names import (
     COMMON_OPENERS,
     NameRules,
@@ -60,6 +61,8 @@ SHORTEST: Final = 3  # measured: tests/unit/test_edges_quotation.py
 """Letters of a lower-case word that may be a name."""
 _QUESTION_WORDS: Final = every(lambda one: one.questions.words - one.questions.never)
 _LIGHT: Final = every(lambda one: one.questions.light)
+_KIND: Final = re.compile(any_of(lambda one: one.symbols.kinds))
+"""What a symbol of code is called, which no text about it has to say: "the function x"."""
 _AUXILIARIES: Final = every(lambda one: one.questions.yes_no)
 _COMMON: Final = (
     every(lambda one: one.graph.calendar)
@@ -120,12 +123,17 @@ def subjects(question: str, language: str, known: Iterable[str] = ()) -> tuple[S
 def asked_besides(question: str, named: Sequence[Subject]) -> tuple[tuple[str, str], ...]:
     """Words of content of a question beside those that it names, as spelled and folded: what it wants to know of them. Of "the
     CEO of Intel" it names the last word. That something was accepted is none: a text answers that says that it was rejected."""
-    outcome = read_asked(question).outcome
+    outcome, code = read_asked(question).outcome, bool(wanted_symbols(question))
     own = frozenset(word for one in named for word in terms(_OFFICE.sub("", one.text)))
     return tuple(
         (raw, word)
         for raw, word in spelled_terms(question)
-        if not (word in own | _LIGHT or is_idle(word) or (outcome and tells_outcome(raw)))
+        if not (
+            word in own | _LIGHT
+            or is_idle(word)
+            or (outcome and tells_outcome(raw))
+            or (code and _KIND.fullmatch(fold(raw)))
+        )
     )
 
 

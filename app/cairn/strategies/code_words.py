@@ -99,7 +99,10 @@ def _declared(language: str, finding: CodeFinding, subject: CodeSubject, cited: 
     if read and read.summary:
         yield from (read.summary, "")
     if read is None or finding.query.aspect == "defined":
-        yield say["defined"].format(name=name, place=place) + (":" if read else ".")
+        line = _code(subject.place, cited) if subject.place and not (read or subject.kind) else ""
+        yield say["defined"].format(name=name, place=place) + (":" if read or line else ".")
+        if line:  # where a constant is set
+            yield f"- {line.removeprefix(': ')}"
         if read:
             yield f"- {_ticked(read.signature)}"
         return
