@@ -357,7 +357,7 @@ class _Message:
         no more than "ein" does: "Was ist das Sponsortoken?"."""
         articles = self.rules.words.articles.split()
         return any(
-            article.folded in articles and len(one.folded) > 3
+            article.folded in articles and one.content
             and any(part.startswith(one.folded) for part in self.rules.words.belongs)
             for article, one in zip(self.words, self.words[1:], strict=False)
         )  # fmt: skip
