@@ -68,6 +68,7 @@ def test_what_is_done_with_a_program_is_no_change_of_it(question: str) -> None:
         ("changes.md", "Changes", ("Version 3.1",), True),
         ("a.md", "beets", ("1.0b10 (September 22, 2011)",), True),
         ("a.md", "orchard", ("[1.2.0] - 2024-01-31",), True),
+        ("a.md", "orchard", ("0.25.0 (11th September, 2023)", "Removed"), True),
     ],
 )
 def test_a_change_log_is_told_by_its_names(name: str, title: str, headings: tuple[str, ...], told: bool) -> None:

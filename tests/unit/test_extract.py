@@ -20,6 +20,7 @@ from cairn.answer.confidence import SURE
 from cairn.answer.extract import extract, name_others, quoted_draft
 from cairn.answer.quotation import Excerpt, without_markup
 from cairn.domain.answer import Draft
+from cairn.domain.document import Landmark
 from cairn.domain.passage import Passage
 from cairn.language.lexicon import replies
 from cairn.providers.minilm import MiniLM, find_model
@@ -602,3 +603,30 @@ async def test_code_of_a_passage_that_begins_in_a_line_is_quoted_from_the_next_o
 )
 def test_an_escaped_name_and_a_hard_break_show_no_backslash(text: str, read: str) -> None:
     assert without_markup(text) == read
+
+
+async def test_an_answer_of_a_change_log_begins_with_the_release() -> None:
+    text = (
+        "### Added\n\n* A saw.\n\n### Removed\n\n* Drop support for Python 3.7.\n\n### Fixed\n\n* A leak of memory.\n"
+    )
+    path = ("Changelog", "0.25.0 (11th September, 2023)")
+    marks = tuple(Landmark(text.index(f"### {one}"), None, (*path, one)) for one in ("Added", "Removed", "Fixed"))
+    source = passage(text, title="Changelog", headings=path, landmarks=marks)
+    draft = await ask("Which version dropped support for Python 3.7?", source)
+    assert draft.text.startswith("**0.25.0 (11th September, 2023) › Removed**\n\n* Drop support for Python 3.7. [1]")
+
+
+async def test_what_begins_with_its_heading_has_the_one_above_it() -> None:
+    text = (
+        "### enable\n\n#### `delay`\n\nSays how long the surplus lasts to begin.\n\n"
+        "### disable\n\n#### `delay`\n\nSays how long the surplus lasts to end.\n"
+    )
+    first, second = text.index("#### `delay`"), text.rindex("#### `delay`")
+    ends = text.index("### disable")
+    marks = (
+        Landmark(0, None, ("enable",)), Landmark(first, None, ("enable", "delay")), Landmark(ends, None, ("disable",)),
+        Landmark(second, None, ("disable", "delay")),
+    )  # fmt: skip
+    draft = await ask("What is the disable delay of the surplus?", passage(text, headings=("enable",), landmarks=marks))
+    assert draft.text.startswith("**disable › delay**\n\n") or draft.text.startswith("**disable**\n\n**`delay`**\n\n")
+    assert "lasts to end. [1]" in draft.text

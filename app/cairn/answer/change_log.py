@@ -22,13 +22,14 @@ _ASKS_OF_CHANGES: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.cha
 _VERSION: Final = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,5}){1,3}(?![\w.]*\d)")
 _DATE: Final = (
     r"(?:(?:19|20)\d\d[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d\d"
-    r"|[^\W\d_]{3,12}\.? \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d|\d{1,2}\.? [^\W\d_]{3,12}\.? (?:19|20)\d\d)"
+    r"|[^\W\d_]{3,12}\.? \d{1,2}(?:st|nd|rd|th)?,? (?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th|\.)? [^\W\d_]{3,12}\.?,? (?:19|20)\d\d)"
 )
 _RELEASE: Final = re.compile(
     r"\A\W{0,3}(?:[^\W\d_][\w-]{0,30} ){0,2}v?\d{1,4}(?:\.\d{1,5}){1,3}[\w.+-]{0,12}"
     rf"(?P<date>\W{{1,5}}(?:[^\W\d_]{{2,12}}:? )?{_DATE})?\W{{0,3}}\Z"
 )
 """A heading of nothing but a version, with what it is of and its date: "orchard 1.1.0 (2019-03-31)"; not "4.2 Outlook 2024"."""
+_NUMBERS_OF: Final = re.compile(r"\d{1,4}(?:\.\d{1,5}){1,3}[\w.+-]{0,12}")
 _SURE_NAME: Final = bounded(rf"(?:{any_of(lambda one: one.asked.change_logs)})", re.IGNORECASE)
 _MAYBE_NAME: Final = bounded(rf"(?:{any_of(lambda one: one.asked.maybe_change_logs)})", re.IGNORECASE)
 _WORDS: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -37,6 +38,12 @@ _WORDS: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 def asks_of_changes(question: str, asked: Asked) -> bool:
     """Whether it may ask what became otherwise, or in which version; how something is done does so only with a version."""
     return bool(_VERSION.search(question)) or (not asked.way and bool(_ASKS_OF_CHANGES.search(question)))
+
+
+def release_in(heading: str) -> str:
+    """The version of a heading of nothing but a version; "" where it is none."""
+    released = _RELEASE.match(heading)
+    return _NUMBERS_OF.search(released[0])[0].lower() if released else ""  # type: ignore[index]
 
 
 def is_change_log(passage: Passage) -> bool:

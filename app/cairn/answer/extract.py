@@ -73,10 +73,11 @@ from cairn.answer.quotation import (
 from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import UNREAD, ReadBy, is_figures_of_one_document, read_candidates, score_read, with_reading
 from cairn.answer.row_asked import is_one_of_many, row_called_so
+from cairn.answer.section_label import label_above, with_named_twin_first
 from cairn.answer.sections_below import Section, as_list, sections_announced
 from cairn.answer.shown import ShownPart, as_code, as_markdown, can_mark, surroundings, wants_more
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
-from cairn.domain.document import Landmark, is_code_type
+from cairn.domain.document import BETWEEN_HEADINGS, Landmark, is_code_type
 from cairn.domain.passage import Passage
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import DEFAULT, replies
@@ -159,11 +160,13 @@ async def extract(
     order = with_named_system_first(order, found, scores, question, 2 * NEAR)
     order = with_own_language_first(order, found, scores, question, passages, 2 * NEAR)
     order = with_manual_first(order, found, scores, passages, question, terms.asked, 2 * NEAR)
+    judged = order  # what is said in the section that is named is as sure as what its twin says of another
+    order = with_named_twin_first(order, found, scores, passages, question)
     best = quote(order[0], found, scores, terms, passages)
-    vectors = await embedder.embed([question, found[order[0]].in_context])
-    features = selection_features(terms, passages, found, measured, words, order, float(vectors[1] @ vectors[0]))
+    vectors = await embedder.embed([question, found[judged[0]].in_context])
+    features = selection_features(terms, passages, found, measured, words, judged, float(vectors[1] @ vectors[0]))
     if read is not None:
-        features = with_reading(features, order, found, scores, read)
+        features = with_reading(features, judged, found, scores, read)
     confidence = calibration.apply(estimate_confidence(features))
     other_row = _is_other_row(terms, found[order[0]], float(measured[order[0], COLUMN["label"]]))
     part = other_row or is_one_of_many(terms, found[order[0]])
@@ -605,6 +608,7 @@ def quoted_draft(
         if below:
             introduction = passage.content[: max(below[0].start - passage.start, 0)]
             around = show(introduction)
+        around = _under_its_heading(around, passage, best, passages)
         places = [(_place_in(around, one, passages, passage), one) for one in further]
         elsewhere = [one for place, one in places if place is None]
         read_from = 0 if row else best.spans[0][1]
@@ -626,6 +630,21 @@ def quoted_draft(
         lines = [f"- {label_place(cited[n - first], say)}: {_as_item(one)} {one.marks(n)}" for one, n in told]
         text += "\n\n" + "\n".join((say.also, *lines))
     return Draft(text, tuple(cited), True, 1.0)
+
+
+def _under_its_heading(around: ShownPart, passage: Passage, best: Excerpt, passages: Sequence[Passage]) -> ShownPart:
+    """What is shown with the label of its section above, where it needs one and begins without a heading; with the heading above
+    its own where it begins with that."""
+    label = label_above(passage, best.spans[0], passages) if best.kind != "row" else ""
+    if not label:
+        return around
+    first = around.blocks[0] if around.blocks else None
+    *above, own = label.split(BETWEEN_HEADINGS)
+    begins = first is not None and first.kind == "heading" and first.start < best.spans[0][0]
+    if begins:
+        return replace(around, named=BETWEEN_HEADINGS.join(above)) if above else around
+    is_own = around.above is not None and around.content[slice(*around.above)].strip("#* ").strip("`") == own.strip("`")
+    return replace(around, above=None, named=label) if is_own or around.above is None else replace(around, named=label)
 
 
 def _as_item(made: Excerpt) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 from cairn.answer.candidates import Candidate, TableRow
 from cairn.answer.evidence import Measured, QuestionTerms, asked_columns, asks_for_column
 from cairn.domain.answer import Citation
+from cairn.domain.document import section_label
 from cairn.domain.passage import Passage
 from cairn.language.code_fences import fence_around
 from cairn.language.lexicon import Replies, every
@@ -398,5 +399,5 @@ def label_place(made: Citation, say: Replies) -> str:
     title = made.title or made.external_id
     if made.page is not None:
         return f"{title}, {say.page.format(n=made.page)}"
-    section = placeholders_as_code(made.headings[-1]) if made.headings else ""
-    return f"{title}, {section}" if section and section != title else title
+    section = placeholders_as_code(section_label(made.headings, title))
+    return f"{title}, {section}" if section else title

@@ -173,6 +173,21 @@ def landmark_at(landmarks: Sequence[Landmark], position: int) -> Landmark:
     return landmarks[max(bisect_right(landmarks, position, key=lambda mark: mark.start) - 1, 0)]
 
 
+LONGEST_LABEL: Final = 100  # bound: tests/unit/test_section_label.py
+"""Characters of the label of a section with the one that it stands in."""
+BETWEEN_HEADINGS: Final = " › "
+
+
+def section_label(headings: Sequence[str], title: str) -> str:
+    """The innermost heading with the one above it, unless that is the title; "" of what stands below the title alone."""
+    own = headings[-1] if headings else ""
+    if not own or own == title:
+        return ""
+    above = headings[-2] if headings[1:] else ""
+    told = bool(above) and above not in (own, title) and len(above) + len(own) <= LONGEST_LABEL
+    return f"{above}{BETWEEN_HEADINGS}{own}" if told else own
+
+
 @dataclass(frozen=True, slots=True)
 class ChunkDraft:
     """What the vector leg ranks (400 characters, 50 overlap). Lies inside its passage."""

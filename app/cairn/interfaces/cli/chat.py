@@ -141,5 +141,5 @@ def _show(message: SavedMessage) -> None:
 def _source(source: SourceRef) -> str:
     if source.deleted:
         return "a document that is deleted"
-    place = where(source.page, ())
+    place = where(source.page, "")
     return f"{source.filename}, {place}" if place else source.filename

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from cairn.domain.document import Collection
+from cairn.domain.document import Collection, section_label
 from cairn.domain.passage import FusionForm, Mode, SearchResult
 from cairn.errors import NotFoundError
 from cairn.interfaces.cli.terminal import count, note, say, say_json, services, shorten
@@ -50,15 +50,14 @@ async def require_documents(opened: Services, name: str | None) -> Collection:
     )
 
 
-def where(page: int | None, headings: Sequence[str]) -> str:
-    """Page and innermost section, as far as they are known."""
-    parts = ([f"page {page}"] if page else []) + ([f'section "{headings[-1]}"'] if headings else [])
-    return " / ".join(parts)
+def where(page: int | None, section: str) -> str:
+    """Page and section, as far as they are known."""
+    return " / ".join(([f"page {page}"] if page else []) + ([f'section "{section}"'] if section else []))
 
 
 def label_place(title: str, page: int | None, headings: Sequence[str], external_id: str) -> str:
-    """`title, page 3 / section "X" (file)`; a section called like the document says nothing."""
-    stands = where(page, headings if headings and headings[-1] != title else ())
+    """`title, page 3 / section "X › Y" (file)`; a section called like the document says nothing."""
+    stands = where(page, section_label(headings, title))
     named = f"{title}, {stands}" if stands else title
     return named if title == external_id else f"{named} ({external_id})"
 
