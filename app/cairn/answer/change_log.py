@@ -6,7 +6,9 @@ A manual says it in the same words, and for those who have the version at hand (
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -14,9 +16,11 @@ from cairn.answer.answer_type import Asked, read_asked
 from cairn.answer.candidates import Candidate
 from cairn.answer.evidence import Measured
 from cairn.answer.other_sides import with_fitting_first
+from cairn.domain.document import Landmark
 from cairn.domain.passage import Passage
 from cairn.language.lexicon import any_of
 from cairn.language.linear import bounded
+from cairn.language.tokens import terms
 
 _ASKS_OF_CHANGES: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.changes)})(?!\w)", re.IGNORECASE)
 _VERSION: Final = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,5}){1,3}(?![\w.]*\d)")
@@ -33,6 +37,10 @@ _NUMBERS_OF: Final = re.compile(r"\d{1,4}(?:\.\d{1,5}){1,3}[\w.+-]{0,12}")
 _SURE_NAME: Final = bounded(rf"(?:{any_of(lambda one: one.asked.change_logs)})", re.IGNORECASE)
 _MAYBE_NAME: Final = bounded(rf"(?:{any_of(lambda one: one.asked.maybe_change_logs)})", re.IGNORECASE)
 _WORDS: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
+
+
+LAST: Final = 2**31 - 1
+"""Behind the end of every document."""
 
 
 def asks_of_changes(question: str, asked: Asked) -> bool:
@@ -56,6 +64,50 @@ def is_change_log(passage: Passage) -> bool:
         return True
     releases = list(filter(None, map(_RELEASE.match, passage.headings)))
     return any(one["date"] for one in releases) or (bool(releases) and any(_MAYBE_NAME.fullmatch(one) for one in said))
+
+
+def tells_date(heading: str) -> bool:
+    """Whether it is a version with its date."""
+    released = _RELEASE.match(heading)
+    return released is not None and released["date"] is not None
+
+
+def release_asked(question: str, asked: Asked, names: Iterable[str]) -> str:
+    """The one version of which all changes, or those of a kind, or the date are asked for; "" where there is none, or something
+    else is asked about it. `names`: words that may stand in the question besides, as of the program."""
+    versions = _VERSION.findall(question)
+    if len(versions) != 1 or asked.way or asked.reason:
+        return ""
+    version = versions[0].lower().removeprefix("v")
+    told = " ".join(_ASKS_OF_CHANGES.sub(" ", f"{question} ").replace(versions[0], " ").split())
+    known = {word for name in names for word in terms(name)}
+    return version if known.issuperset(terms(told)) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseSection:
+    """start..end of a document: all that stands below the heading of a release, or one of the sections in it."""
+
+    start: int
+    end: int
+    headings: tuple[str, ...]
+
+
+def find_release(marks: Sequence[Landmark], version: str, question: str) -> ReleaseSection | None:
+    """The section of a version, or the one in it that the question names ("Added"); None where there is none, or it is not known
+    where it ends. `marks`: where sections begin in the document, up to its end."""
+    at = next((n for n, mark in enumerate(marks) if mark.headings and release_in(mark.headings[-1]) == version), None)
+    if at is None:
+        return None
+    path = marks[at].headings
+    inside = list(takewhile(lambda mark: mark.headings[: len(path)] == path, marks[at:]))
+    said = frozenset(terms(question))
+    kinds = (mark.headings for mark in inside if len(mark.headings) == len(path) + 1)
+    kind = next((one for one in kinds if not said.isdisjoint(terms(one[-1]))), None)
+    first = next((n for n, mark in enumerate(inside) if kind and mark.headings == kind), 0)
+    path = kind or path
+    behind = next((n for n in range(at + first, len(marks)) if marks[n].headings[: len(path)] != path), None)
+    return ReleaseSection(inside[first].start, marks[behind].start if behind is not None else LAST, path)
 
 
 def manuals_first(passages: Sequence[Passage], question: str, read: int) -> tuple[Passage, ...]:

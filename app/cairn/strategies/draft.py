@@ -57,6 +57,7 @@ from cairn.strategies.check import (
 from cairn.strategies.document_names import without_names
 from cairn.strategies.missing_names import About, beginnings_of, find_absent, named_in, only_about_what_is_asked
 from cairn.strategies.reading import near_chunks, reader_for
+from cairn.strategies.release_asked import tell_asked_release
 from cairn.strategies.replies import SHOWN, question_back
 from cairn.strategies.respelled import respelled
 from cairn.strategies.sides import not_of_others, sections_of
@@ -313,6 +314,8 @@ async def _extract(
     run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int, *, most: int | None = None
 ) -> Draft:
     """`most`: quotations, where not as many as the settings say."""
+    if not material.known and (told := await tell_asked_release(run, text, passages, first)):
+        return told
     across_model = run.deps.searcher.embedder_across(run.question.collection)
     foreign = foreign_among(run.plan.words_in, passages) if across_model else []
     translated = 2 * len(foreign) > len(passages)

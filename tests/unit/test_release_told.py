@@ -1,0 +1,103 @@
+"""A question that names a release is answered by its section of the change log, or by the date in its heading."""
+
+from __future__ import annotations
+
+import pytest
+
+from cairn.answer.answer_type import read_asked
+from cairn.answer.change_log import find_release, release_asked, release_in
+from cairn.answer.confidence import FOUND
+from cairn.answer.release_told import CERTAIN, as_section, tell_date, tell_release
+from cairn.answer.shown import MOST_SHOWN
+from cairn.domain.document import Landmark
+from tests.unit.test_extract import passage
+
+LOG = (
+    "# Changelog\n\n## 1.2.0 (11th September, 2023)\n\nA small one.\n\n### Added\n\n* A saw.\n* A spade.\n\n"
+    "### Removed\n\n* The axe.\n\n## 1.1.0\n\n* First.\n"
+)
+RELEASE = ("Changelog", "1.2.0 (11th September, 2023)")
+MARKS = (
+    Landmark(0, None, ("Changelog",)),
+    Landmark(LOG.index("## 1.2.0"), None, RELEASE),
+    Landmark(LOG.index("### Added"), None, (*RELEASE, "Added")),
+    Landmark(LOG.index("### Removed"), None, (*RELEASE, "Removed")),
+    Landmark(LOG.index("## 1.1.0"), None, ("Changelog", "1.1.0")),
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "version"),
+    [
+        ("What changed in version 0.28.0?", "0.28.0"),
+        ("What is new in 0.28.1?", "0.28.1"),
+        ("What are the changes of version 0.27.0?", "0.27.0"),
+        ("What was added in orchard v0.25.0?", "0.25.0"),
+        ("When was version 0.27.0 released?", "0.27.0"),
+        ("Was hat sich in Version 0.27.0 geändert?", "0.27.0"),
+        ("Wann wurde Version 0.27.0 veröffentlicht?", "0.27.0"),
+        ("Quels sont les changements de la version 0.27.0 ?", "0.27.0"),
+        ("¿Qué cambios hay en la versión 0.27.0?", "0.27.0"),
+        ("Quali sono i cambiamenti della versione 0.27.0?", "0.27.0"),
+        ("How do I install version 0.28.0?", ""),
+        ("What changed between 0.27.0 and 0.28.0?", ""),
+        ("What does 0.28.0 say about proxies?", ""),
+        ("What changed?", ""),
+    ],
+)
+def test_a_release_that_is_asked_for_is_told(question: str, version: str) -> None:
+    assert release_asked(question, read_asked(question), ("orchard changelog.md",)) == version
+
+
+@pytest.mark.parametrize(
+    ("heading", "version"),
+    [("1.2.0 (11th September, 2023)", "1.2.0"), ("v1.2.0", "1.2.0"), ("[1.2.0] - 2024-01-31", "1.2.0"), ("Added", "")],
+)
+def test_the_version_of_a_heading_is_told(heading: str, version: str) -> None:
+    assert release_in(heading) == version
+
+
+@pytest.mark.parametrize(
+    ("question", "version", "says"),
+    [
+        ("What changed in 1.2.0?", "1.2.0", LOG[LOG.index("## 1.2.0") : LOG.index("## 1.1.0")]),
+        ("What was added in 1.2.0?", "1.2.0", "### Added\n\n* A saw.\n* A spade.\n\n"),
+        ("What was removed in 1.2.0?", "1.2.0", "### Removed\n\n* The axe.\n\n"),
+        ("What changed in 1.1.0?", "1.1.0", "## 1.1.0\n\n* First.\n"),
+        ("What changed in 1.3.0?", "1.3.0", None),
+    ],
+)
+def test_the_section_of_a_release_is_found(question: str, version: str, says: str | None) -> None:
+    section = find_release(MARKS, version, question)
+    assert (section and LOG[section.start : section.end]) == says
+
+
+def test_a_release_is_told_from_its_beginning_and_by_its_date() -> None:
+    section = find_release(MARKS, "1.2.0", "What changed in 1.2.0?")
+    assert section is not None
+    whole = as_section(passage(LOG), LOG[section.start : section.end], section)
+    told = tell_release(whole, 1)
+    assert told is not None
+    assert told.text.startswith("**1.2.0 (11th September, 2023)**\n\nA small one. [1]\n\n**Added**\n\n* A saw.\n")
+    cited = told.citations[0]
+    assert LOG[cited.start : cited.end] == cited.quote == "A small one."
+    dated = tell_date(whole, 1)
+    assert dated is not None
+    assert dated.text == "1.2.0 (11th September, 2023) [1]"
+    assert LOG[dated.citations[0].start : dated.citations[0].end] == RELEASE[1]
+    assert CERTAIN > FOUND, "a version that is the heading is no guess"
+    assert CERTAIN == 0.9
+    undated = find_release(MARKS, "1.1.0", "When was 1.1.0 released?")
+    assert undated is not None
+    assert tell_date(as_section(passage(LOG), LOG[undated.start :], undated), 1) is None
+
+
+def test_of_a_long_release_as_much_is_told_as_there_is_room_for() -> None:
+    text = "## 2.0.0\n\n" + "".join(f"* Change {n} of many that were made.\n" for n in range(60))
+    section = find_release([Landmark(0, None, ("2.0.0",))], "2.0.0", "What changed in 2.0.0?")
+    assert section is not None
+    told = tell_release(as_section(passage(text), text, section), 1)
+    assert told is not None
+    assert MOST_SHOWN - 60 < len(told.text) < MOST_SHOWN + 60
+    assert told.text.rstrip(")0123456789(+ ").endswith("…")
+    assert tell_release(as_section(passage("## 2.0.0\n"), "## 2.0.0\n", section), 1) is None
