@@ -104,7 +104,7 @@ async def test_list_items_and_code_are_shown_as_such() -> None:
     assert items.text == "- The tallest cairn is 8.5 metres high [1]\n- Most cairns reach the knee"
     source = passage("def tallest_cairn():\n    return 8.5  # metres\n", media_type="text/x-python")
     code = await ask("What does tallest_cairn return?", source)
-    assert code.text == "```\ndef tallest_cairn():\n    return 8.5  # metres\n```\n[1]"
+    assert code.text == "**`a.md:1`**\n\n```\ndef tallest_cairn():\n    return 8.5  # metres\n```\n[1]"
 
 
 async def test_neighbouring_sentences_become_one_quotation_and_line_breaks_are_undone() -> None:
@@ -371,7 +371,7 @@ async def test_further_quotations_in_what_is_shown_are_marked_there() -> None:
 async def test_source_code_is_quoted_alone() -> None:
     source = passage("def tallest_cairn():\n    return 8.5\n\n\nX = 1\n", media_type="text/x-python")
     draft = await ask("What does tallest_cairn return?", source)
-    assert draft.text == "```\ndef tallest_cairn():\n    return 8.5\n```\n[1]"
+    assert draft.text == "**`a.md:1`**\n\n```\ndef tallest_cairn():\n    return 8.5\n```\n[1]"
     assert draft.citations[0].context is None
 
 
@@ -381,7 +381,7 @@ YAML = "# Where requests come in\nentryPoints:\n  web:\n    address: :80\n\nprov
 async def test_configuration_is_found_and_shown_line_by_line() -> None:
     """Also where there is nothing else: a comment is no heading, and what is set in no list."""
     draft = await ask("Which address do entryPoints listen on?", passage(YAML, media_type="text/x-yaml"))
-    assert draft.text.startswith(f"```\n{YAML[: YAML.index('providers') - 2]}\n```\n[1]")
+    assert draft.text.startswith(f"**`a.md:1`**\n\n```\n{YAML[: YAML.index('providers') - 2]}\n```\n[1]")
 
 
 def test_code_with_a_fence_in_it_is_shown_between_longer_ones() -> None:

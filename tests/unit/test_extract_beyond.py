@@ -85,3 +85,14 @@ async def test_nothing_is_shown_less_for_what_is_read_beyond() -> None:
     draft = await ask("How are zebras registered?", text, start, end)
     assert "run --0" in draft.text
     assert "run --1" in draft.text
+
+
+@pytest.mark.parametrize(("read", "place"), [("import os\n\n", "`app.py:4`"), (None, "`app.py`")])
+async def test_code_stands_below_its_file_and_line(read: str | None, place: str) -> None:
+    async def between(passage: Passage, start: int, end: int) -> str | None:
+        return read
+
+    code = "HEIGHT = 2\ndef tallest_cairn():\n    return 8.5\n"
+    found = passage(code, start=11, media_type="text/x-python", external_id="app.py")
+    draft = await extract("What does tallest_cairn return?", [found], WordEmbedder(), SETTINGS, between=between)  # type: ignore[arg-type]
+    assert draft.text.startswith(f"**{place}**\n\n```\n")

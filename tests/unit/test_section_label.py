@@ -106,3 +106,11 @@ def test_words_of_the_question_choose_between_sections_of_a_kind(
     assert first in found[with_named_twin_first(order, found, scores, [where], question)[0]].text
     far = np.where(np.arange(len(found)) == order[0], 0.0, -3.1)
     assert best in found[with_named_twin_first(order, found, far, [where], question)[0]].text
+
+
+@pytest.mark.parametrize(("length", "alone"), [(300, True), (301, False)])
+def test_a_long_item_needs_no_heading_above_it(length: int, alone: bool) -> None:
+    item = f"- {'x' * (length - 3)}."
+    where = marked(f"### One\n\n{item}\n\n### Two\n", ("Needs",), ("### One", ("Needs", "One")))
+    at = where.content.index(item)
+    assert bool(label_above(where, (at + 2, at + len(item)), [where])) is alone

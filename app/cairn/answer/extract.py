@@ -186,7 +186,8 @@ async def extract(
     missing = _unmentioned(terms, spoken)
     below = await _sections_below(best, passages, terms.asked, behind)
     wide = await _with_what_is_cut_off(best, passages, terms.asked, between)
-    draft = quoted_draft(best, further, passages, first, spoken, terms.asked, below, wide)
+    line = await _line_of(best, passages, between)
+    draft = quoted_draft(best, further, passages, first, spoken, terms.asked, below, wide, line)
     if confidence.value >= SURE and (outcome := verdict(terms, found[order[0]], best.shown)):
         draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
     limit = min(OTHERS, settings.max_sentences - 1 - len(further))
@@ -275,6 +276,17 @@ async def _with_what_is_cut_off(
     return (
         wide if shown[0] + first <= around.span[0] + start and around.span[1] + start <= shown[1] + first else passage
     )
+
+
+async def _line_of(best: Excerpt, passages: Sequence[Passage], between: TextBetween | None) -> int | None:
+    """The line of its file at which a quotation of code begins; None where that is not known."""
+    passage = passages[best.rank]
+    if not is_code_type(passage.media_type):
+        return None
+    before = "" if passage.start == 0 else await between(passage, 0, passage.start) if between else None
+    if before is None or len(before) != passage.start:
+        return None
+    return before.count("\n") + passage.content.count("\n", 0, best.spans[0][0]) + 1
 
 
 def _is_source_code(best: Excerpt, passages: Sequence[Passage]) -> bool:
@@ -584,12 +596,12 @@ def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
 
 def quoted_draft(
     best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str, asked: Asked,
-    below: Sequence[Section] = (), wide: Passage | None = None,
+    below: Sequence[Section] = (), wide: Passage | None = None, line: int | None = None,
 ) -> Draft:  # fmt: skip
     """The best quotation with what stands around it, or with the sections that it announces where not all of them are shown
     around it; and the further ones marked there, or on a line each where they stand elsewhere. The number of the first is
     `first`, and the others go up as they are read: what is shown before the best quotation is not cited once more. `wide`: its
-    passage, perhaps with more of the document before and behind it."""
+    passage, perhaps with more of the document before and behind it. `line`: of a file of code, where the quotation begins."""
     if wide and wide is not passages[best.rank]:
         moved = passages[best.rank].start - wide.start
         best, *further = (one.moved(moved) if one.rank == best.rank else one for one in (best, *further))
@@ -624,6 +636,9 @@ def quoted_draft(
         text = f"{text}\n\n{as_markdown(around, marks)}" if best.kind == "row" else as_markdown(around, marks)
         cited[0] = replace(cited[0], context=_context(around, cited[0], passage, below))
         text += as_list(below)
+    if is_code_type(passage.media_type):
+        place = passage.external_id if line is None else f"{passage.external_id}:{line}"
+        text = f"**`{place}`**\n\n{text}"
     if elsewhere:
         say = replies(language)
         told = zip(elsewhere, numbers[1 + len(inside) :], strict=False)
