@@ -6,6 +6,7 @@ A manual says it in the same words, and for those who have the version at hand (
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
@@ -39,7 +40,7 @@ _MAYBE_NAME: Final = bounded(rf"(?:{any_of(lambda one: one.asked.maybe_change_lo
 _WORDS: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
-LAST: Final = 2**31 - 1
+LAST: Final = sys.maxsize
 """Behind the end of every document."""
 
 
