@@ -20,6 +20,14 @@ import numpy as np
 
 from cairn.answer.acronyms import spell_out
 from cairn.answer.answer_type import Asked, asking_words, may_say_sum, read_asked, says_sum
+from cairn.answer.asked_side import (
+    asks_default,
+    counts_something_else,
+    is_other_side,
+    states_default,
+    with_asked_side_first,
+    with_default_first,
+)
 from cairn.answer.candidates import Candidate, candidates
 from cairn.answer.change_log import with_manual_first
 from cairn.answer.cite import citation, without_marks
@@ -48,7 +56,7 @@ from cairn.answer.evidence import (
     words_inside,
 )
 from cairn.answer.missing import subjects, unmentioned
-from cairn.answer.named_entry import OWN_ENOUGH, find_entries, has_label, with_entry_first
+from cairn.answer.named_entry import OWN_ENOUGH, OWN_NEAR, find_entries, has_label, with_entry_first
 from cairn.answer.other_sides import (
     asks_what_is_not,
     is_what_is_asked_beside,
@@ -157,6 +165,8 @@ async def extract(
     order = with_statement_first(order, found, scores, terms.asked, NEAR)
     order = with_named_section_first(order, found, scores, question, 2 * NEAR)
     order = with_entry_first(order, entries, found, scores, question)
+    order = with_default_first(order, entries, found, scores, question, terms.asked, passages, OWN_NEAR)
+    order = with_asked_side_first(order, found, scores, question, terms.asked, 2 * NEAR)
     order = with_named_system_first(order, found, scores, question, 2 * NEAR)
     order = with_own_language_first(order, found, scores, question, passages, 2 * NEAR)
     order = with_manual_first(order, found, scores, passages, question, terms.asked, 2 * NEAR)
@@ -172,7 +182,15 @@ async def extract(
     part = other_row or is_one_of_many(terms, found[order[0]])
     supposed = terms.asked.anything and supposes(found[order[0]].text)
     beside = is_what_is_asked_beside(question, terms.asked, found[order[0]].text)
-    if part or supposed or beside or _is_source_code(best, passages) or not may_show_sum(best, terms.asked, passages):
+    astray = _astray(question, terms, found[order[0]], passages)
+    if (
+        part
+        or supposed
+        or beside
+        or astray
+        or _is_source_code(best, passages)
+        or not may_show_sum(best, terms.asked, passages)
+    ):
         confidence = confidence.unsure()
     worth = order if read is not None else _with_words(order, found, terms)
     near = choose_nearest(worth, found, scores, terms, passages, min(OTHERS + 1, settings.max_sentences), confidence)
@@ -183,7 +201,7 @@ async def extract(
     if opposite or not is_enough:
         return replace(not_found(question, passages, terms, confidence.value, spoken), evidence=features, near=near)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
-    missing = _unmentioned(terms, spoken)
+    missing = (*_unmentioned(terms, spoken), *astray)
     below = await _sections_below(best, passages, terms.asked, behind)
     wide = await _with_what_is_cut_off(best, passages, terms.asked, between)
     line = await _line_of(best, passages, between)
@@ -195,6 +213,15 @@ async def extract(
     return replace(
         draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others, near=near
     )
+
+
+def _astray(question: str, terms: QuestionTerms, best: Candidate, passages: Sequence[Passage]) -> tuple[str, ...]:
+    """Why the best place is no more than a guess: it states no default where that is asked for, or is of something else."""
+    say = replies(by_words(question) or likely_language(question))
+    if asks_default(question) and not states_default(best, passages[best.rank].content, terms.asked):
+        return (say.no_default,)
+    is_other = counts_something_else(question, best, terms.matches) or is_other_side(question, terms.asked, best)
+    return (say.other_thing,) if is_other else ()
 
 
 def saying_what_it_costs(question: str, found: Sequence[Candidate]) -> list[Candidate]:

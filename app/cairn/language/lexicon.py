@@ -565,6 +565,20 @@ class AskedKinds(_Section):
     """Words that say without a negation that something is not so, is not meant or is left out: "except", "forbidden", "only"."""
     supposes: Patterns = ()
     """Words that say that a sentence is an example, or only supposed."""
+    asks_default: Patterns = ()
+    """Questions for the value that something has where nobody sets one;"""
+    defaults: Patterns = ()
+    """what says in a text that it is told;"""
+    switched: Patterns = ()
+    """and values that are words: "enabled", "none"."""
+    counts: Patterns = ()
+    """What stands before the thing of which the number is asked for: "how many", "the number of"."""
+    counted_loosely: Words = NONE
+    """Such things for which texts have other words: "people"."""
+    limits: Patterns = ()
+    """Folded, one on either side of a slash: the largest and the smallest that there may be."""
+    acts: Patterns = ()
+    """The same of what undoes each other, as a text tells to do it: "enable/disable"."""
     changes: Patterns = ()
     """Words of questions about what became otherwise, and in which version: "what changed", "since"."""
     change_logs: Patterns = ()
@@ -889,7 +903,9 @@ class Replies(_Section):
     other_years: str = ""
     """That a written answer speaks of other years than the question."""
     other_thing: str = ""
-    """That a written answer may be about something else than what is asked."""
+    """That an answer may be about something else than what is asked."""
+    no_default: str = ""
+    """That what is quoted states no default, where one is asked for."""
     documents_in: Mapping[str, str] = Field(default_factory=dict)
     """In which language the documents are, by its code, where it is not that of the question."""
     wordings: tuple[str, ...] = ()

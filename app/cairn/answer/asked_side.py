@@ -1,0 +1,202 @@
+"""What has the words of a question, and is of something else: an entry that states no default where the default is asked for, a
+limit of something else or the other limit, and the way to disable what is to be enabled. Pure.
+
+Such a sentence may still be what comes nearest, so it makes a guess at best and says so; it is withheld by no rule of these.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cairn.answer.answer_type import Asked, denies
+from cairn.answer.candidates import Candidate
+from cairn.answer.evidence import Measured
+from cairn.answer.other_sides import with_fitting_first
+from cairn.domain.passage import Passage
+from cairn.language.lexicon import any_of, every, languages
+from cairn.language.linear import bounded
+from cairn.language.text import fold_line
+from cairn.language.tokens import ALL_STOP_WORDS, alike
+
+LEADING: Final = 6  # measured: tests/unit/test_asked_side.py
+"""Words of a sentence in which the one stands that says what it tells how to do: "To disable the limit, ..."."""
+COUNTED: Final = 3  # measured: tests/unit/test_asked_side.py
+"""Words behind a number in which what it counts stands: "100 public channels"."""
+BRIEF: Final = 3  # measured: tests/unit/test_asked_side.py
+"""Words behind a label up to which they are its value: "Default log level: very quiet"."""
+
+_ASKS_DEFAULT: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.asks_default)})(?!\w)", re.IGNORECASE)
+_DEFAULT: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.defaults)})(?!\w)", re.IGNORECASE)
+_SWITCHED: Final = any_of(lambda one: one.asked.switched)
+_VALUE: Final = bounded(rf"\d|[`\"“„«]|\*\*|(?<!\w)(?:{_SWITCHED})(?!\w)", re.IGNORECASE)
+_SET_AS: Final = bounded(r"[-*+>\s]*`[^`\n]{1,80}`\s*[:=]\s*(?:\*\*|`)")
+"""An entry that has its default right behind its name: "`RUN_MODE`: **prod**: how it runs"."""
+_LABEL: Final = bounded(r"[-*+>\s]*[*_`]*([^\W\d_][^:*\n]{1,80})[*_`]*:[*_`]*(?=\s|\Z)")
+_CAPITALS: Final = re.compile(r"\b[A-Z]{2,60}\b")
+"""In a heading the name of something: "Overall (DEFAULT)"."""
+_COUNTS: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.counts)})\s*(.*)", re.IGNORECASE)
+_LOOSE: Final = every(lambda one: one.asked.counted_loosely)
+_SPELLED: Final = frozenset(word for one in languages() for word, number in one.numbers.words.items() if number > 1)
+_WORD: Final = re.compile(r"\w+")
+_YES_NO: Final = every(lambda one: one.questions.yes_no)
+_BREAK: Final = re.compile(r"\n\s*(?:\n|[-*+>|#]|\d{1,3}[.)])")
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One of two opposites. `said`: what tells to do it; `any_form`: it in other forms, too, "enabled"; `anywhere`: it counts
+    wherever it stands, and not in the beginning alone."""
+
+    said: re.Pattern[str]
+    any_form: re.Pattern[str]
+    anywhere: bool
+
+    def is_told(self, one: Candidate) -> bool:
+        """Whether a text, the line above it or the label of its row says it."""
+        text = fold_line(one.text)
+        begins = text if self.anywhere else " ".join(text.split(" ")[:LEADING])
+        return any(self.said.search(part) for part in (begins, *_above(one)))
+
+    def is_named(self, one: Candidate) -> bool:
+        """The same of any of its forms, anywhere in the text."""
+        return any(self.any_form.search(part) for part in (fold_line(one.text), *_above(one)))
+
+
+def _above(one: Candidate) -> Iterator[str]:
+    yield fold_line(one.path.rpartition(". ")[2])
+    if one.cells is not None:
+        yield fold_line(f"{one.cells.row.group} {one.cells.row.label}")
+
+
+def _pairs() -> Iterator[tuple[_Side, _Side]]:
+    for spoken in languages():
+        for written, anywhere in ((spoken.asked.limits, True), (spoken.asked.acts, False)):
+            for pair in written:
+                one, other = (
+                    _Side(spoken.compiled(side), spoken.compiled(rf"(?:{side})\w{{0,4}}"), anywhere)
+                    for side in pair.split("/")
+                )
+                yield one, other
+
+
+_OPPOSITES: Final = tuple(_pairs())
+
+
+def asks_default(question: str) -> bool:
+    """Whether it is asked which value something has that nobody has set."""
+    return bool(_ASKS_DEFAULT.search(question))
+
+
+def states_default(one: Candidate, content: str, asked: Asked) -> bool:
+    """Whether a unit, its item or paragraph, or what stands above it has a word for a default, and not only as a label without a
+    value: "Default number of calls: how many are allowed". `content`: of its passage."""
+    if one.cells is not None:
+        header, cells = one.cells.table.header, one.cells.row.cells
+        columns = [at for at, name in enumerate(header) if at < len(cells) and _DEFAULT.search(name)]
+        return any(_WORD.search(cells[at]) for at in columns) if columns else bool(_DEFAULT.search(one.text))
+    if _DEFAULT.search(_CAPITALS.sub("", one.path)):
+        return not asked.number or _has_number(one.text)
+    text = content[slice(*_around(content, one.unit.start, one.unit.end))]
+    if _SET_AS.match(text):
+        return True
+    label = _LABEL.match(text)
+    if label and _DEFAULT.search(label[1]):
+        rest = text[label.end() :]
+        return bool(_VALUE.search(rest)) or 0 < len(rest.split()) <= BRIEF
+    return bool(_DEFAULT.search(text)) and (not asked.number or _has_number(text))
+
+
+def with_default_first(
+    order: Sequence[int], entries: NDArray[np.bool_], found: Sequence[Candidate], scores: Measured, question: str,
+    asked: Asked, passages: Sequence[Passage], near: float,
+) -> list[int]:  # fmt: skip
+    """Where the default of something is asked for that has an entry, and the best place of it states none, the first one first of
+    its entries that does, and is nearly as good."""
+    if not asks_default(question) or not entries[order[0]]:
+        return list(order)
+    fits = [bool(entries[at]) and states_default(found[at], passages[found[at].rank].content, asked) for at in order]
+    return with_fitting_first(order, scores, fits, near)
+
+
+def counts_something_else(question: str, best: Candidate, known: Collection[str]) -> bool:
+    """Whether it is asked how many there are of a thing, and each number of a sentence counts another one that the question
+    names, or counts something and the sentence has no word for what is asked: "at most 100 channels" for members. `known`: words
+    of the question that stand in what was found; for what is called otherwise everywhere, a text may have its own word."""
+    if best.cells is not None or not (match := _COUNTS.search(question)):
+        return False
+    wanted = _noun(match[1])
+    if not wanted or not _LOOSE.isdisjoint(wanted):
+        return False
+    asked = {word for word in _WORD.findall(fold_line(question)) if word not in ALL_STOP_WORDS}
+    others = [word for word in asked if not _among(word, wanted)]
+    said = _WORD.findall(fold_line(best.text))
+    told = {*said, *_WORD.findall(fold_line(best.path))}
+    counted = [said[at + 1 : at + 1 + COUNTED] for at, word in enumerate(said) if word[0].isdigit() or word in _SPELLED]
+    if not counted or any(_among(word, wanted) for words in counted for word in words):
+        return False
+    if any(_among(word, wanted) for word in told):
+        return all(any(_among(word, others) for word in words) for words in counted)
+    counts = any(word.isalpha() and word not in ALL_STOP_WORDS for words in counted for word in words[:1])
+    return counts and any(_among(word, known) for word in wanted)
+
+
+def is_other_side(question: str, asked: Asked, one: Candidate) -> bool:
+    """Whether the question has one word of two that are opposites, and a text only the other one: the minimum for the maximum,
+    and how to disable for how to enable. What is on, or may not be done, may be told by either."""
+    return any(theirs.is_told(one) and not ours.is_named(one) for ours, theirs in _asked_sides(question, asked))
+
+
+def with_asked_side_first(
+    order: Sequence[int], found: Sequence[Candidate], scores: Measured, question: str, asked: Asked, near: float
+) -> list[int]:
+    """Where the best place is of the opposite of what is asked for, the first one first that has the word of the question alone,
+    and is nearly as good."""
+    if not is_other_side(question, asked, found[order[0]]):
+        return list(order)
+    sides = _asked_sides(question, asked)
+    fits = [any(ours.is_named(found[at]) and not theirs.is_told(found[at]) for ours, theirs in sides) for at in order]
+    return with_fitting_first(order, scores, fits, near)
+
+
+def _asked_sides(question: str, asked: Asked) -> list[tuple[_Side, _Side]]:
+    """Of each pair of which the question has one word alone that one, and the other."""
+    folded = fold_line(question)
+    if asked.reason or denies(question) or folded.split(" ")[0] in _YES_NO:
+        return []
+    sides = list[tuple[_Side, _Side]]()
+    for one, other in _OPPOSITES:
+        has_one, has_other = bool(one.said.search(folded)), bool(other.said.search(folded))
+        if has_one != has_other:
+            sides.append((one, other) if has_one else (other, one))
+    return sides
+
+
+def _noun(behind: str) -> list[str]:
+    """Folded words up to the first without content, of what stands behind "how many"."""
+    words = list[str]()
+    for word in _WORD.findall(fold_line(behind)):
+        if word in ALL_STOP_WORDS:
+            break
+        words.append(word)
+    return words[:2]
+
+
+def _among(word: str, words: Collection[str]) -> bool:
+    return bool(alike(word, words))
+
+
+def _has_number(text: str) -> bool:
+    return any(word[0].isdigit() or word in _SPELLED for word in _WORD.findall(fold_line(text)))
+
+
+def _around(content: str, start: int, end: int) -> tuple[int, int]:
+    """The item or paragraph that a unit stands in."""
+    first = max((match.start() + 1 for match in _BREAK.finditer(content, 0, start)), default=0)
+    behind = _BREAK.search(content, end)
+    return first, behind.start() if behind else len(content)
