@@ -32,6 +32,10 @@ OPTIONS = (
     "- `--keep-within-daily=`: keep daily ones of a time\n- lb_policy is the name of the policy\n\n"
     "| Name | Meaning |\n| --- | --- |\n| `KEEP_ALL` | keeps all of them |\n| `KEEP_ONE` | keeps one of them |\n"
 )
+KEYS = (
+    "# Settings\n\n- `FROM`: who sends it\n- From all: who reads it\n- MODE: what it runs as\n\n## HTTP settings\n\n"
+    "They are set for it. HTTP needs them.\n\n| Key | Meaning |\n| --- | --- |\n| HOST | where it runs |\n| HOST name | who |\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +46,8 @@ OPTIONS = (
         ("what does `ls` show", "ls"), ("what is the rule between loop_wait and ttl_max", None),
         ("Which PostgreSQL does NetBox want?", None),
         ("values of blockPullOrder", "blockpullorder"), ("on macOS and iPhone", None),
+        ("What does PROTOCOL accept?", "protocol"), ("How are PEP and HTTP meant?", None), ("WHAT IS FROM?", None),
+        ("What is FROM in `mail_from`?", "mail_from"), ("What is an IP?", None),
         ("Is it well-known?", None), ("What does HTTP/2 do?", None),
     ],
 )  # fmt: skip
@@ -72,6 +78,10 @@ def entries(question: str, text: str) -> list[str]:
         ("What does --keep-within-daily do?", OPTIONS, ["`--keep-within-daily=`: keep daily ones of a time"]),
         ("What does -D do?", OPTIONS, []),
         ("What does --keep do?", OPTIONS, []),
+        ("What is FROM in the settings?", KEYS, ["`FROM`: who sends it"]),
+        ("What is MODE?", KEYS, ["MODE: what it runs as"]),
+        ("What is HOST?", KEYS, ["HOST | where it runs"]),
+        ("What is HTTP?", KEYS, []),
         ("What is KEEP_ONE?", OPTIONS, ["`KEEP_ONE` | keeps one of them"]),
     ],
 )

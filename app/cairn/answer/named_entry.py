@@ -33,6 +33,8 @@ LONGEST_HEAD: Final = 120  # bound: tests/unit/test_named_entry.py
 """Characters in which an entry says its names."""
 
 _OPTION: Final = bounded(r"(?<![\w-])--?[A-Za-z][\w-]*|(?<!\w)[$@%][A-Za-z_]\w*%?|`([^`\s]{2,60})`")
+_LOUD: Final = re.compile(r"(?<![\w/.`-])[A-Z][A-Z0-9]{2,40}(?![\w/.-]|`)")
+"""`FROM`, a key that is a word; so are names of all kinds (HTTP), so that an entry must set it apart."""
 _SHORT: Final = re.compile(r"-\w")
 _HUMPED: Final = re.compile(r"\A[a-z]{2,40}(?:[A-Z][a-z]{1,40}){1,9}")
 """`blockPullOrder`; names of products are written otherwise: macOS, iPhone, NetBox."""
@@ -47,15 +49,21 @@ _LABEL: Final = bounded(r"[-*+>\s]*\*{0,2}([^\W\d_][^:*\n]{1,40}):")
 
 def name_asked(question: str) -> str | None:
     """The one name of an option, a setting or a variable that the question writes as no word is (`--keep-daily`, `lb_policy`,
-    `build.target`, `$in`), or in backticks; None where there are several, or none: names of products are none."""
+    `build.target`, `$in`), or in backticks, else in capitals alone (`FROM`); None where there are several, or none: names of
+    products are none."""
     options = {_bare(match[1] or match[0]) for match in _OPTION.finditer(question)}
     settings = {
         _bare(one.text)
         for one in named_identifiers(question)
         if {"_", "."} & {*one.text.strip("._")} or _HUMPED.fullmatch(one.text)
     }
-    names = options | settings
+    names = options | settings or {fold(word) for word in _loud_words(question)}
     return names.pop() if len(names) == 1 else None
+
+
+def _loud_words(question: str) -> list[str]:
+    """Words in capitals, where not all of the question is."""
+    return [] if question.isupper() else _LOUD.findall(question)
 
 
 def find_entries(question: str, found: Sequence[Candidate], passages: Sequence[Passage]) -> NDArray[np.bool_]:
@@ -64,6 +72,7 @@ def find_entries(question: str, found: Sequence[Candidate], passages: Sequence[P
     name = name_asked(question)
     if name is None:
         return entries
+    loud = any(fold(word) == name for word in _loud_words(question))
     for at, one in enumerate(found):
         before = found[at - 1] if at else None
         goes_on = (
@@ -72,7 +81,9 @@ def find_entries(question: str, found: Sequence[Candidate], passages: Sequence[P
             and before.rank == one.rank
             and not _BREAK.search(passages[one.rank].content, before.unit.end, one.unit.start)
         )
-        entries[at] = goes_on or any(name in _entry_names(head) for head in _heads(one))
+        entries[at] = goes_on or any(
+            name in _entry_names(head) and (not loud or _is_key(head, name, one)) for head in _heads(one)
+        )
     return entries
 
 
@@ -102,6 +113,16 @@ def _heads(one: Candidate) -> list[str]:
     begins = one.cells.row.label if one.cells else _MARKER.sub("", one.text)
     heads = [above, begins] if one.cells or _SET_APART.match(begins) else [above]
     return [head[:LONGEST_HEAD] for head in heads]
+
+
+def _is_key(head: str, name: str, one: Candidate) -> bool:
+    """Whether it begins with the name in capitals and set apart, as code or before its value, or is all of a row's label."""
+    key = _KEY.match(head)
+    label = one.cells is not None and head.strip() == name.upper()
+    return label or (key is not None and (key[1] or key[2]) == name.upper())
+
+
+_KEY: Final = re.compile(r"`([A-Z][A-Z0-9]{2,40})`|([A-Z][A-Z0-9]{2,40})(?==|:(?!\w))")
 
 
 def _entry_names(head: str) -> frozenset[str]:
