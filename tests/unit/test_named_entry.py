@@ -13,6 +13,7 @@ from cairn.answer.extract import extract
 from cairn.answer.named_entry import (
     LONGEST_HEAD,
     find_entries,
+    find_own_places,
     has_label,
     name_asked,
     with_entry_first,
@@ -162,3 +163,24 @@ def test_names_stand_at_the_head_of_an_entry() -> None:
     for length, own in ((LONGEST_HEAD, 1), (LONGEST_HEAD + 1, 0)):
         before = f"`--{'x' * (length - len('`--`, `-q'))}`, "
         assert len(entries("What does -q do?", f"# Options\n\n- {before}`-q`: is quiet about it\n")) == own
+
+
+@pytest.mark.parametrize(
+    ("question", "own"),
+    [
+        ("What does tool use do?", ["Installs it, and notes the version.", "Overwrites what is there."]),
+        ("What is the --force flag of `tool use`?", ["Overwrites what is there."]),
+        ("What does tool bootstrap use do?", ["Installs all of them at once."]),
+        ("What is the --force flag?", ["Overwrites what is there."]),
+        ("How do I use the tool?", []), ("What does the tool user do?", []), ("What is a tool for?", []),
+    ],
+)  # fmt: skip
+def test_a_command_that_is_named_is_told_of_in_its_own_document(question: str, own: list[str]) -> None:
+    pages = [
+        passage("# Questions\n\nThe tool is not for all that there is.", title="Tool use"),
+        passage("Installs it, and notes the version.\n\n## `--force`\n\nOverwrites what is there.", title="`tool use`"),
+        passage("Installs all of them at once.", title="`tool bootstrap use`"),
+    ]
+    found = candidates(pages)
+    places = find_own_places(question, found, pages)
+    assert [one.text for one, is_own in zip(found, places, strict=True) if is_own] == own

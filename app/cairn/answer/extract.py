@@ -56,7 +56,7 @@ from cairn.answer.evidence import (
     words_inside,
 )
 from cairn.answer.missing import subjects, unmentioned
-from cairn.answer.named_entry import OWN_ENOUGH, OWN_NEAR, find_entries, has_label, with_entry_first
+from cairn.answer.named_entry import OWN_ENOUGH, OWN_NEAR, find_entries, find_own_places, has_label, with_entry_first
 from cairn.answer.other_sides import (
     asks_what_is_not,
     is_what_is_asked_beside,
@@ -157,14 +157,15 @@ async def extract(
     if by and is_figures_of_one_document(found[int(words.argmax())], passages):
         by = None
     entries = find_entries(question, found, passages)
-    read = await read_candidates(question, found, words, passages, by, entries) if by else None
+    own = find_own_places(question, found, passages)
+    read = await read_candidates(question, found, words, passages, by, own) if by else None
     scores = words if read is None else score_read(read)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     order = with_sum_first(order, found, scores, terms, passages)
     order = with_same_side_first(order, found, scores, question, terms.asked, NEAR)
     order = with_statement_first(order, found, scores, terms.asked, NEAR)
     order = with_named_section_first(order, found, scores, question, 2 * NEAR)
-    order = with_entry_first(order, entries, found, scores, question)
+    order = with_entry_first(order, own, found, scores, question)
     order = with_default_first(order, entries, found, scores, question, terms.asked, passages, OWN_NEAR)
     order = with_asked_side_first(order, found, scores, question, terms.asked, 2 * NEAR)
     order = with_named_system_first(order, found, scores, question, 2 * NEAR)

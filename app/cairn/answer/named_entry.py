@@ -87,6 +87,36 @@ def find_entries(question: str, found: Sequence[Candidate], passages: Sequence[P
     return entries
 
 
+def find_own_places(question: str, found: Sequence[Candidate], passages: Sequence[Passage]) -> NDArray[np.bool_]:
+    """Entries of what the question names; where it has the title of a document word for word that is code of several words, a
+    command ("mise use"), those in that document, or all of it: to a model any page of the manual is about "mise"."""
+    entries = find_entries(question, found, passages)
+    titles = [_command(passage.title) for passage in passages]
+    asked = _said(question)
+    longest = max((len(title) for title in titles if title in asked), default=0)
+    if not longest:
+        return entries
+    titled = np.array([len(titles[one.rank]) == longest and titles[one.rank] in asked for one in found], np.bool_)
+    both: NDArray[np.bool_] = titled & entries
+    return both if both.any() else titled
+
+
+def _command(title: str) -> str:
+    """A title that is code of several words, to be looked for in what `_said` gives; else one that stands nowhere."""
+    code = _COMMAND.fullmatch(title.strip())
+    return _said(code[1]) if code else _NOWHERE
+
+
+def _said(text: str) -> str:
+    """Folded words, with a space around each."""
+    return f" {' '.join(_WORD.findall(fold(text)))} "
+
+
+_COMMAND: Final = re.compile(r"`([^`\s]{1,60}(?: [^`\s]{1,60}){1,6})`")
+_WORD: Final = re.compile(r"[\w-]+")
+_NOWHERE: Final = "\n"
+
+
 def with_entry_first(
     order: Sequence[int], entries: NDArray[np.bool_], found: Sequence[Candidate], scores: Measured, question: str
 ) -> list[int]:
