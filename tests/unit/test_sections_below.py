@@ -7,7 +7,14 @@ from typing import Final
 import pytest
 
 from cairn.answer.answer_type import read_asked
-from cairn.answer.sections_below import MOST_MARKS, as_list, sections_announced
+from cairn.answer.sections_below import (
+    BETWEEN,
+    MOST_MARKS,
+    MOST_NAMED,
+    as_list,
+    sections_announced,
+    sections_named,
+)
 from cairn.domain.document import Landmark
 from tests.unit.test_extract import passage
 
@@ -119,3 +126,38 @@ def test_they_are_shown_as_a_list() -> None:
 )
 def test_questions_for_several_things_in_five_languages(question: str, several: bool) -> None:
     assert read_asked(question).several == several
+
+
+def flags(question: str, *, count: int = 3, gap: int = 4, title: str = "`tool prune`") -> list[str]:
+    """Those that are listed of a manual page with a section for each flag, `gap` characters below "Flags"."""
+    one = passage("Deletes old versions.", title=title, headings=(title,))
+    marks = [Landmark(100, None, (title, "Arguments")), Landmark(200, None, (title, "Arguments", "NAME"))]
+    marks.append(Landmark(300, None, (title, "Flags")))
+    first = 300 + len("Flags") + gap
+    marks += [Landmark(first + 50 * n, None, (title, "Flags", f"`--flag-{n}`")) for n in range(count)]
+    marks.append(Landmark(9000, None, (title, "Examples")))
+    return [section.name for section in sections_named(one, (0, 21), marks, question)]
+
+
+def test_sections_below_a_heading_that_is_named_with_the_page_are_a_list() -> None:
+    for question in ("Which flags does tool prune have?", "list the flags of tool prune"):
+        assert flags(question) == ["`--flag-0`", "`--flag-1`", "`--flag-2`"]
+    for question in ("Which flags does tool use have?", "Which options does tool prune have?", "What is tool prune?"):
+        assert flags(question) == []
+    assert flags("Which arguments does tool prune take?") == []  # one
+
+
+def test_such_a_heading_stands_right_above_them() -> None:
+    for gap in (BETWEEN, BETWEEN + 1):
+        assert bool(flags("Which flags does tool prune have?", gap=gap)) is (gap == BETWEEN)
+
+
+def test_very_many_sections_are_no_list() -> None:
+    for count in (MOST_NAMED, MOST_NAMED + 1):
+        assert bool(flags("Which flags does tool prune have?", count=count)) is (count == MOST_NAMED)
+
+
+def test_of_another_document_no_section_is_listed() -> None:
+    one = passage("It is.", title="tool prune", headings=("tool prune",))
+    marks = [Landmark(50 * n, None, ("Other", "Flags", f"{n}")) for n in range(1, 4)]
+    assert sections_named(one, (0, 6), marks, "Which flags does tool prune have?") == ()

@@ -82,7 +82,7 @@ from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import UNREAD, ReadBy, is_figures_of_one_document, read_candidates, score_read, with_reading
 from cairn.answer.row_asked import is_one_of_many, row_called_so
 from cairn.answer.section_label import label_above, with_named_twin_first
-from cairn.answer.sections_below import Section, as_list, sections_announced
+from cairn.answer.sections_below import Section, as_list, sections_announced, sections_named
 from cairn.answer.shown import ShownPart, as_code, as_markdown, can_mark, surroundings, wants_more
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
 from cairn.domain.document import BETWEEN_HEADINGS, Landmark, is_code_type
@@ -203,7 +203,7 @@ async def extract(
         return replace(not_found(question, passages, terms, confidence.value, spoken), evidence=features, near=near)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (*_unmentioned(terms, spoken), *astray)
-    below = await _sections_below(best, passages, terms.asked, behind)
+    below = await _sections_below(best, passages, terms, behind)
     wide = await _with_what_is_cut_off(best, passages, terms.asked, between)
     line = await _line_of(best, passages, between)
     draft = quoted_draft(best, further, passages, first, spoken, terms.asked, below, wide, line)
@@ -259,20 +259,18 @@ def _may_show_denial(best: Excerpt, candidate: Candidate, passages: Sequence[Pas
 
 
 async def _sections_below(
-    best: Excerpt, passages: Sequence[Passage], asked: Asked, behind: MarksBehind | None
+    best: Excerpt, passages: Sequence[Passage], terms: QuestionTerms, behind: MarksBehind | None
 ) -> Sequence[Section]:
-    """Those that the quotation announces, where several things are asked for."""
-    passage, quoted = passages[best.rank], best.spans[-1]
-    if (
-        behind is None
-        or not asked.several
-        or asked.number
-        or asked.time
-        or best.kind != "prose"
-        or not passage.headings
-    ):
+    """Those below a heading that the question names, else those that the quotation announces, where several things are asked
+    for."""
+    passage, quoted, asked = passages[best.rank], best.spans[-1], terms.asked
+    if behind is None or not asked.several or asked.number or asked.time or not passage.headings:
         return ()
-    return sections_announced(passage, quoted, await behind(passage, passage.start + quoted[1]))
+    if best.kind not in ("prose", "item"):
+        return ()
+    marks = await behind(passage, passage.start + quoted[1])
+    named = sections_named(passage, quoted, marks, terms.text)
+    return named or (sections_announced(passage, quoted, marks) if best.kind == "prose" else ())
 
 
 async def _with_what_is_cut_off(

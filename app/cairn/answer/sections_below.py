@@ -15,10 +15,15 @@ from cairn.language.identify import by_words
 from cairn.language.lexicon import languages
 from cairn.language.sentences import Span
 from cairn.language.text import fold
+from cairn.language.tokens import WordIndex, terms
 
 FEWEST: Final = 2  # measured: tests/unit/test_sections_below.py
 MOST: Final = 12  # bound: tests/unit/test_sections_below.py
 """Sections that are a list."""
+MOST_NAMED: Final = 40  # bound: tests/unit/test_sections_below.py
+"""The same below a heading that the question names."""
+BETWEEN: Final = 20  # bound: tests/unit/test_sections_below.py
+"""Characters of marks and blanks between a heading and the one right below it."""
 DEEP: Final = 2  # measured: tests/unit/test_sections_below.py
 """Headings above an introduction from which on the sections behind it are what it is about; those of a whole document are its
 chapters, which must be announced right before them."""
@@ -61,6 +66,32 @@ def sections_announced(passage: Passage, quoted: Span, behind: Sequence[Landmark
     meant = len(below) in spelled or str(len(below)) in words or (near and not spelled)
     listed = any(block.kind not in ("prose", "heading") for block in blocks_in(rest))
     return below if meant and not listed else ()
+
+
+def sections_named(passage: Passage, quoted: Span, behind: Sequence[Landmark], question: str) -> Sequence[Section]:
+    """The sections right below a heading that a question names with the title of the document, where nothing stands between them:
+    the flags of "mise prune" below "Flags". Of a heading behind the quotation, in the same document."""
+    asked = WordIndex(frozenset(terms(question)))
+    if not _is_asked(passage.title, asked):
+        return ()
+    start, end = passage.start + quoted[0], passage.start + quoted[1]
+    path = landmark_at(passage.landmarks, start).headings if passage.landmarks else passage.headings
+    marks = [mark for mark in behind if mark.start >= end]
+    for at, mark in enumerate(marks):
+        if mark.headings[: len(path[:1])] != path[:1]:
+            return ()
+        above = mark.headings[: len(path[:1]) + 1]
+        if len(above) < len(mark.headings) or len(above) == len(path[:1]) or not _is_asked(above[-1], asked):
+            continue
+        below = _right_below(above, marks[at + 1 :])
+        directly = bool(below) and below[0].start - mark.start - len(above[-1]) <= BETWEEN
+        return below if directly and FEWEST <= len(below) <= MOST_NAMED else ()
+    return ()
+
+
+def _is_asked(name: str, asked: WordIndex) -> bool:
+    words = terms(name)
+    return bool(words) and all(asked.alike(word) for word in words)
 
 
 def _right_below(path: tuple[str, ...], behind: Sequence[Landmark]) -> Sequence[Section]:
