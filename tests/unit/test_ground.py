@@ -79,6 +79,7 @@ async def check(answer: str, how: GroundSettings = LENIENT, sources: list[Passag
         "According to the sources, sales rose by 12 percent in 2020 [2].",
         "Sales rose in 2020 [2]. The sources do not mention the number of employees.",
         "- Berlin is the capital of Germany [1]\n- … (+15)",
+        "| Capital |\n| --- |\n| Berlin is the capital of Germany. |\n| … (+15) |",
     ],
 )
 async def test_what_the_sources_say_is_grounded(answer: str, how: GroundSettings) -> None:

@@ -103,7 +103,7 @@ def test_what_a_sentence_says_is_shown_without_that_code() -> None:
     ("announcing", "answering"),
     [
         ("Set the following options.", "- `a`: first\n- `b`: second"),
-        ("Dies sind die folgenden Werte.", "| Wert |  |\n| --- | --- |\n| a | b |"),
+        ("Dies sind die folgenden Werte.", "| Wert | |\n| --- | --- |\n| a | b |"),
         ("Voici la commande.", "```\nls\n```"),
         ("Se usa la siguiente orden.", "```\nls\n```"),
         ("Si usano le opzioni seguenti.", "1. `a`\n2. `b`"),
@@ -542,8 +542,34 @@ def test_a_row_is_shown_in_its_table_under_the_header() -> None:
     lines = text.split("\n")
     assert lines[:2] == ["| Stone | Weight |", "| --- | --- |"]
     assert "| Stone 70 | 70 kg |" in lines
-    assert all(re.fullmatch(r"\| Stone \d+ \| \d+ kg \|", line) for line in lines[2:])
-    assert len(text) <= MOST_SHOWN
+    assert all(re.fullmatch(r"\| Stone \d+ \| \d+ kg \|", line) for line in lines[3:])
+    assert re.fullmatch(r"\| … \(\+\d\d\) \| \|", lines[2])
+    assert len(text) <= MOST_SHOWN + 20
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "counted"),
+    [("Above it.\n\n", "\n\nBelow it.", True), ("", "", False)],  # there may be more of it in its document
+)
+def test_a_table_says_how_many_of_its_rows_are_left_out(before: str, behind: str, *, counted: bool) -> None:
+    text = shown(f"{before}{TABLE}{behind}", "Stone 40 | 40 kg", row=True)
+    _, _, above, *rows, below = text.split("\n")
+    assert all("…" not in row for row in rows)
+    hidden = [int(said) for line in (above, below) for said in re.findall(r"\A\| … \(\+(\d+)\) \| \|\Z", line)]
+    assert sum(hidden) + len(rows) == 80 if counted else above == below == "| … | |"
+
+
+def test_as_many_rows_are_shown_of_a_table_whose_columns_are_filled_up_as_of_another() -> None:
+    filled = re.sub(r"(?<=kg) ", " " * 60, TABLE)
+    texts = [shown(f"Above.\n\n{one}\n\nBelow.", "Stone 40 | 40 kg", row=True) for one in (TABLE, filled)]
+    assert abs(texts[0].count("kg |") - texts[1].count("kg |")) < 3
+
+
+def test_a_table_is_shown_without_what_fills_its_columns_up() -> None:
+    padded = "| Stone      |  Weight |\n|:-----------|--------:|\n| Granite    |    4 kg |"
+    assert shown(in_long_section(padded), "Granite    |    4 kg", row=True) == (
+        "| Stone | Weight |\n|:---|---:|\n| Granite | 4 kg |"
+    )
 
 
 def test_the_rest_of_a_table_gets_a_header_so_that_it_is_shown_as_one() -> None:

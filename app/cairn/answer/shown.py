@@ -19,6 +19,7 @@ from cairn.language.code_fences import fence_around, opens_fence
 from cairn.language.lexicon import any_of, every
 from cairn.language.linear import bounded
 from cairn.language.sentences import Span, is_item, is_rule, split_sentences
+from cairn.language.tables import Row
 from cairn.language.text import fold
 
 MOST_SHOWN: Final = 900  # bound: tests/unit/test_edges_shown.py
@@ -532,7 +533,7 @@ def _around(text: str, block: Block, quoted: Span, room: int) -> Span:
     if block.kind == "code" and block.end - block.start <= MOST_ANNOUNCED:
         return block.start, block.end
     if block.table:
-        room -= block.table.header_span[1] - block.table.header_span[0]
+        room = _room_for_rows(text, block, room) - (block.table.header_span[1] - block.table.header_span[0])
     if block.end - block.start <= (INTRODUCTION if sentences else room):
         return block.start, block.end
     pieces = _pieces(text, block)
@@ -570,9 +571,20 @@ _STEP: Final = re.compile(r"[.!?:;…]\s\(?(?:\d{1,2}|[a-h])[.)]\s")
 
 def _from_start(text: str, block: Block, room: int) -> int | None:
     """Where as much of a block ends as there is room for; None where not even the first piece fits."""
+    room = _room_for_rows(text, block, room)
     if block.end - block.start <= room:
         return block.end
     return max((end for _, end in _pieces(text, block) if end - block.start <= room), default=None)
+
+
+def _room_for_rows(text: str, block: Block, room: int) -> int:
+    """Of a table in the characters that it has in its document, where columns are filled up with blanks that are not shown."""
+    if block.table is None:
+        return room
+    return room * (block.end - block.start) // len(_FILLS_UP.sub(" ", text[block.start : block.end]))
+
+
+_FILLS_UP: Final = re.compile(r"(?<! ) {2,}+|(?<!-)-{2,}+")
 
 
 def _pieces(text: str, block: Block) -> list[Span]:
@@ -761,14 +773,39 @@ def as_code(code: str, language: str = "") -> str:
 
 
 def _table(content: str, block: Block, span: Span) -> str:
-    """Rows under their header; of a table whose header was cut off under an empty one, without which it is no table."""
+    """Rows under their header, with marks of those that are left out; of a table whose header was cut off under an empty one,
+    without which it is no table."""
     assert block.table is not None
-    start, end = block.table.header_span
-    header = content[start:end] or "|" + "  |" * len(block.table.rows[0].cells)
-    dashes = "" if start < end else "\n|" + " --- |" * len(block.table.rows[0].cells)
-    rows = [row for row in block.table.rows if span[0] <= row.start and row.end <= span[1]]
+    table, (start, end) = block.table, block.table.header_span
+    header, _, rule = content[start:end].partition("\n")
+    width = max(len(table.header), *(len(row.cells) for row in table.rows))
+    rows = [row for row in table.rows if span[0] <= row.start and row.end <= span[1]]
+    before = [row for row in table.rows if row.end <= span[0]]
+    behind = [row for row in table.rows if span[1] <= row.start]
     lines = [row_as_read(content[slice(*_line(content, row.start, row.end))]) for row in rows]
-    return "\n".join([header.strip() + dashes, *lines])
+    begins_here = _is_beside_table(content[: block.start].rstrip().rpartition("\n")[2])
+    ends_here = _is_beside_table(content[block.end :].lstrip("\n").partition("\n")[0])
+    top = [row_as_read(header), _DASHES.sub("---", without_white(rule))] if header else _rows_under_nothing(width)
+    shown = [*top, _rows_cut(before, width, begins_here), *lines, _rows_cut(behind, width, ends_here)]
+    return "\n".join(filter(None, shown))
+
+
+_DASHES: Final = re.compile("-+")
+
+
+def _rows_under_nothing(width: int) -> list[str]:
+    return ["|" + "  |" * width, "|" + " --- |" * width]
+
+
+def _rows_cut(rows: Sequence[Row], width: int, counted: bool) -> str:
+    """A row in the place of others, and how many these are. `counted`: all of them are known, as in a list."""
+    said = f"… (+{len(rows)})" if counted else "…"
+    return f"| {said} |{' |' * (width - 1)}" if rows else ""
+
+
+def _is_beside_table(line: str) -> bool:
+    """Whether a table ends beside a line. A long one is written in pieces, each under the header, and passages cut it as well."""
+    return bool(line.strip()) and "|" not in line
 
 
 def _lines(text: str) -> Iterator[str]:

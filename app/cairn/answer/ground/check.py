@@ -192,8 +192,8 @@ _FRAME = re.compile(
     r"(?:\s+(?:provided|given|fournis|proporcionad[oa]s|\d+))?[,:]?",
     re.IGNORECASE,
 )
-_LEFT_OUT: Final = re.compile(r"\A\(\+\d{1,6}\)\Z")
-"""How many items of a list are not shown (answer/shown.py): no source says that."""
+_LEFT_OUT: Final = re.compile(r"\A(?:… )?\(\+\d{1,6}\)\Z")
+"""How many items of a list, or rows of a table, are not shown (answer/shown.py): no source says that."""
 
 
 async def _check(
