@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -31,3 +32,8 @@ def test_the_quotation_is_bold_in_a_terminal_and_plain_in_a_file(capsys: pytest.
             assert capsys.readouterr().out == shown
     finally:
         importlib.reload(terminal)
+
+
+def test_a_table_without_a_header_is_shown_without_an_empty_one(capsys: pytest.CaptureFixture[str]) -> None:
+    say_answer(replace(SAID, answer="It costs 4 euros. [1]\n\n|  |  |\n| --- | --- |\n| Adults |  |\n| Boats | 4 |"))
+    assert capsys.readouterr().out == "It costs 4 euros. [1]\n\n| Adults |  |\n| Boats | 4 |\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from uuid import UUID
@@ -27,6 +28,8 @@ from cairn.wiring import Services
 
 _QUOTE = 240
 """Characters of a quotation that are shown; --json has all of it."""
+_EMPTY_HEADER = re.compile(r"^\|(?:[ \t]*+\|)++\n\|(?: ---+ \|)++\n", re.MULTILINE)
+"""Without which a table is none to whoever reads Markdown (answer/shown.py)."""
 _FAILURES = 5
 """Files that could not be read, of those that are named before an answer."""
 
@@ -126,8 +129,8 @@ def _finish(answer: Answer, shown: str, why: str) -> None:
 
 
 def say_answer(answer: Answer) -> None:
-    """A quotation is bold in what stands around it."""
-    text, first = answer.answer, answer.citations[0] if answer.citations else None
+    """A quotation is bold in what stands around it. A table whose header was cut off needs none here."""
+    text, first = _EMPTY_HEADER.sub("", answer.answer), answer.citations[0] if answer.citations else None
     place = locate_quotation(text, first.n, first.quote) if first and first.context and not first.instead else None
     if place is None:
         say(text)
