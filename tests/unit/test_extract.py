@@ -313,7 +313,7 @@ async def test_a_row_is_read_first_and_its_table_follows() -> None:
     draft = await ask("What was the amount of total sales in 2018?", passage(TABLE, start=9), enough=0.0)
     first, rest = draft.text.split("\n\n", 1)
     assert first == "Total sales | Years Ended September 30, / 2018 | $ 1,202.9 [1]"
-    assert rest == TABLE.partition("\n\n")[2].strip()
+    assert rest == TABLE.partition("\n\n")[2].strip().replace("|  |", "| |")
     context = draft.citations[0].context
     assert context is not None
     assert context.text == rest

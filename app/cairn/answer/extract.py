@@ -20,6 +20,7 @@ import numpy as np
 
 from cairn.answer.acronyms import spell_out
 from cairn.answer.answer_type import Asked, asking_words, may_say_sum, read_asked, says_sum
+from cairn.answer.asked_heading import is_below_asked, with_section_first
 from cairn.answer.asked_side import (
     asks_default,
     counts_something_else,
@@ -156,8 +157,8 @@ async def extract(
     words = score_quotations(measured) - SAID * _stands_in(said, found)
     if by and is_figures_of_one_document(found[int(words.argmax())], passages):
         by = None
-    entries = find_entries(question, found, passages)
-    own = find_own_places(question, found, passages)
+    entries, below_asked = find_entries(question, found, passages), is_below_asked(question, found)
+    own = find_own_places(question, found, passages) | below_asked
     read = await read_candidates(question, found, words, passages, by, own) if by else None
     scores = words if read is None else score_read(read)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
@@ -171,6 +172,8 @@ async def extract(
     order = with_named_system_first(order, found, scores, question, 2 * NEAR)
     order = with_own_language_first(order, found, scores, question, passages, 2 * NEAR)
     order = with_manual_first(order, found, scores, passages, question, terms.asked, 2 * NEAR)
+    if not (terms.asked.anything and not terms.asked.way and below_asked[order[0]]):
+        order = with_section_first(order, below_asked, found, passages)
     judged = order  # what is said in the section that is named is as sure as what its twin says of another
     order = with_named_twin_first(order, found, scores, passages, question)
     best = quote(order[0], found, scores, terms, passages)
@@ -199,7 +202,7 @@ async def extract(
     is_enough = _is_enough(confidence, terms.asked, enough, features.read)
     if read is not None and entries[order[0]]:
         is_enough = is_enough or confidence.value >= OWN_ENOUGH or has_label(found[order[0]], question)
-    if opposite or not is_enough:
+    if opposite or not (is_enough or below_asked[order[0]]):
         return replace(not_found(question, passages, terms, confidence.value, spoken), evidence=features, near=near)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (*_unmentioned(terms, spoken), *astray)

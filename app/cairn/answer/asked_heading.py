@@ -1,0 +1,90 @@
+"""Which sections have the question as their heading: a manual that asks it in the same words answers it from there on. Pure.
+
+Quotes, backticks, end marks, case and what a heading has in brackets say nothing; what it has in angle brackets ("no tasks <name>
+found") stands for any one word of the question, beside which such a question may say more ("error: ...").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cairn.answer.candidates import Candidate
+from cairn.domain.passage import Passage
+from cairn.language.text import fold
+
+FEWEST: Final = 3  # bound: tests/unit/test_asked_heading.py
+"""Words of a question that is a heading: one of fewer is the name of something, of which more than one section may speak."""
+FEWEST_LITERAL: Final = 2  # bound: tests/unit/test_asked_heading.py
+"""Words of a heading beside the one that is to be replaced."""
+
+_NO_WORDS: Final = re.compile(r"[`\"“”„«»*]|\{#[^{}\s]{1,80}\}|(?<!\w)['‘’]|['‘’](?!\w)")
+_IN_BRACKETS: Final = re.compile(r"(?<=\s)\([^()]{0,200}\)")
+_PLACEHOLDER: Final = re.compile(r"<[^<>\s]{1,60}>")
+_NUMBERING: Final = re.compile(r"\A\d{1,3}(?:\.\d{1,3}){0,4}[.)]?\s+")
+_AT_EDGES: Final = ".,:;?!¿¡…()[]"
+
+
+def is_below_asked(question: str, found: Sequence[Candidate]) -> NDArray[np.bool_]:
+    """For each candidate whether it stands below a heading that is the question."""
+    asked = _words(question)
+    told: dict[str, bool] = {}
+    for one in found:
+        if one.path not in told:
+            told[one.path] = any(_is_asked(asked, heading) for heading in one.path.split(". "))
+    return np.array([told[one.path] for one in found], np.bool_)
+
+
+def with_section_first(
+    order: Sequence[int], below: NDArray[np.bool_], found: Sequence[Candidate], passages: Sequence[Passage]
+) -> list[int]:
+    """Of the best place in such a section the first of that section first, however good another place is."""
+    best = next((at for at in order if below[at]), None)
+    if best is None:
+        return list(order)
+    document = passages[found[best].rank].document_id
+    same = [at for at in order if below[at] and passages[found[at].rank].document_id == document]
+    first = min(same, key=lambda at: passages[found[at].rank].start + found[at].unit.start)
+    return [first, *(at for at in order if at != first)]
+
+
+def _is_asked(asked: Sequence[str], heading: str) -> bool:
+    heading = _NUMBERING.sub("", heading)
+    if _PLACEHOLDER.search(heading):
+        return _stands_in(_words(heading), asked)
+    if len(asked) < FEWEST:
+        return False
+    return asked in (_words(heading), _words(_IN_BRACKETS.sub("", heading)))
+
+
+def _stands_in(pattern: Sequence[str], asked: Sequence[str]) -> bool:
+    """Whether words of which some are to be replaced stand beside each other in a question."""
+    if sum(not _PLACEHOLDER.search(word) for word in pattern) < FEWEST_LITERAL:
+        return False
+    return any(
+        all(_fits(word, said) for word, said in zip(pattern, asked[first:], strict=False))
+        for first in range(len(asked) - len(pattern) + 1)
+    )
+
+
+def _fits(word: str, said: str) -> bool:
+    """`<tool>@<version>` fits `node@20`: what is not to be replaced is there, in order, with something in the place of the rest."""
+    head, *rest = _PLACEHOLDER.split(word)
+    if not rest:
+        return word == said
+    if not said.startswith(head):
+        return False
+    at = len(head)
+    for part in rest[:-1]:
+        at = said.find(part, at + 1) + len(part)
+        if at < len(part):
+            return False
+    return said.endswith(rest[-1]) and len(said) - len(rest[-1]) > at
+
+
+def _words(text: str) -> list[str]:
+    return [word for part in fold(_NO_WORDS.sub("", text)).split() if (word := part.strip(_AT_EDGES))]
