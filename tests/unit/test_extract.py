@@ -313,11 +313,12 @@ async def test_a_row_is_read_first_and_its_table_follows() -> None:
     draft = await ask("What was the amount of total sales in 2018?", passage(TABLE, start=9), enough=0.0)
     first, rest = draft.text.split("\n\n", 1)
     assert first == "Total sales | Years Ended September 30, / 2018 | $ 1,202.9 [1]"
-    assert rest == TABLE.partition("\n\n")[2].strip().replace("|  |", "| |")
+    table = TABLE.partition("\n\n")[2].strip()
+    assert rest == table.replace("|  |", "| |")
     context = draft.citations[0].context
     assert context is not None
     assert context.text == rest
-    assert TABLE[context.start - 9 : context.end - 9] == rest
+    assert TABLE[context.start - 9 : context.end - 9] == table
 
 
 async def test_what_announces_a_table_is_quoted_with_it() -> None:

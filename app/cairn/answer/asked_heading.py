@@ -63,7 +63,7 @@ def _is_asked(asked: Sequence[str], heading: str) -> bool:
 
 def _stands_in(pattern: Sequence[str], asked: Sequence[str]) -> bool:
     """Whether words of which some are to be replaced stand beside each other in a question."""
-    if sum(not _PLACEHOLDER.search(word) for word in pattern) < FEWEST_LITERAL:
+    if sum(_PLACEHOLDER.search(word) is None for word in pattern) < FEWEST_LITERAL:
         return False
     return any(
         all(_fits(word, said) for word, said in zip(pattern, asked[first:], strict=False))
@@ -72,7 +72,7 @@ def _stands_in(pattern: Sequence[str], asked: Sequence[str]) -> bool:
 
 
 def _fits(word: str, said: str) -> bool:
-    """`<tool>@<version>` fits `node@20`: what is not to be replaced is there, in order, with something in the place of the rest."""
+    """`<tool>@<version>` fits `node@20`: what stays is there, in order, with something in the place of the rest."""
     head, *rest = _PLACEHOLDER.split(word)
     if not rest:
         return word == said
