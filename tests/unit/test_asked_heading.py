@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cairn.answer.asked_heading import is_below_asked, with_section_first
+from cairn.answer.asked_heading import ends_with_asked, is_below_asked, with_section_first
 from cairn.answer.candidates import candidates
-from tests.unit.test_extract import ask, passage
+from cairn.answer.extract import extract
+from tests.unit.test_extract import SETTINGS, WordEmbedder, ask, passage
 
 
 def is_asked(question: str, heading: str) -> bool:
@@ -76,3 +77,32 @@ async def test_what_is_asked_for_by_its_form_is_quoted_from_where_the_section_sa
     text = "# Bridge\n\n## When was the bridge built?\n\nThe bridge is old. The bridge was built in 1842.\n"
     draft = await ask("When was the bridge built?", passage(text))
     assert "1842" in draft.citations[0].quote
+
+
+@pytest.mark.parametrize(("gap", "begins"), [(286, True), (287, False)])  # 300, or one more, with the heading
+async def test_a_passage_without_the_heading_begins_the_section_where_the_document_says_so(
+    gap: int, *, begins: bool
+) -> None:
+    content = "A hook is put in the shell. It runs whenever the prompt is shown.\n\nThat it does walk you can see.\n"
+    document = "x\n\nDoes it walk?\n" + "\n" * gap + content
+    one = passage(content, len(document) - len(content), headings=("Questions", "Does it walk?"))
+
+    async def between(_: object, start: int, end: int) -> str:
+        return document[start:end]
+
+    draft = await extract("Does it walk?", [one], WordEmbedder(), SETTINGS, between=between)
+    assert draft.citations[0].quote.startswith("A hook") is begins
+
+
+@pytest.mark.parametrize(
+    ("before", "ends"),
+    [
+        ("# A\n\n## Does it walk?\n\n", True),
+        ("Does it walk?\n=============\n", True),
+        ("1. **Does it walk?**\n", True),
+        ("## Does it walk?\n\nIt is old.\n", False),
+        ("", False),
+    ],
+)
+def test_a_section_begins_behind_its_heading(before: str, *, ends: bool) -> None:
+    assert ends_with_asked("Does it walk?", before) is ends

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cairn.answer.candidates import Candidate
 from cairn.domain.passage import Passage
+from cairn.language.sentences import is_rule
 from cairn.language.text import fold
 
 FEWEST: Final = 3  # bound: tests/unit/test_asked_heading.py
@@ -50,6 +51,12 @@ def with_section_first(
     same = [at for at in order if below[at] and passages[found[at].rank].document_id == document]
     first = min(same, key=lambda at: passages[found[at].rank].start + found[at].unit.start)
     return [first, *(at for at in order if at != first)]
+
+
+def ends_with_asked(question: str, before: str) -> bool:
+    """Whether the last line of a text is the heading, perhaps underlined, so that what stands behind it begins the section."""
+    lines = [line for line in before.splitlines() if line.strip() and not is_rule(line)]
+    return bool(lines) and _is_asked(_words(question), lines[-1].lstrip("#>-+* \t"))
 
 
 def _is_asked(asked: Sequence[str], heading: str) -> bool:

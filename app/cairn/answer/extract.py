@@ -20,7 +20,7 @@ import numpy as np
 
 from cairn.answer.acronyms import spell_out
 from cairn.answer.answer_type import Asked, asking_words, may_say_sum, read_asked, says_sum
-from cairn.answer.asked_heading import is_below_asked, with_section_first
+from cairn.answer.asked_heading import ends_with_asked, is_below_asked, with_section_first
 from cairn.answer.asked_side import (
     asks_default,
     counts_something_else,
@@ -121,6 +121,9 @@ TextBetween = Callable[[Passage, int, int], Awaitable[str | None]]
 BEYOND: Final = 1500  # bound: tests/unit/test_extract_beyond.py
 """Characters of the document that are read before or behind a passage which cuts off what is shown: more than is shown of it."""
 
+HEADING_BEFORE: Final = 300  # bound: tests/unit/test_asked_heading.py
+"""Characters of the document before a passage in which the heading of its section may stand."""
+
 
 async def extract(
     question: str,
@@ -172,8 +175,9 @@ async def extract(
     order = with_named_system_first(order, found, scores, question, 2 * NEAR)
     order = with_own_language_first(order, found, scores, question, passages, 2 * NEAR)
     order = with_manual_first(order, found, scores, passages, question, terms.asked, 2 * NEAR)
-    if not (terms.asked.anything and not terms.asked.way and below_asked[order[0]]):
-        order = with_section_first(order, below_asked, found, passages)
+    if below_asked.any() and not (terms.asked.anything and not terms.asked.way and below_asked[order[0]]):
+        begun = with_section_first(order, below_asked, found, passages)
+        order = begun if await _begins_section(question, found[begun[0]], passages, between) else order
     judged = order  # what is said in the section that is named is as sure as what its twin says of another
     order = with_named_twin_first(order, found, scores, passages, question)
     best = quote(order[0], found, scores, terms, passages)
@@ -226,6 +230,17 @@ def _astray(question: str, terms: QuestionTerms, best: Candidate, passages: Sequ
         return (say.no_default,)
     is_other = counts_something_else(question, best, terms.matches) or is_other_side(question, terms.asked, best)
     return (say.other_thing,) if is_other else ()
+
+
+async def _begins_section(
+    question: str, first: Candidate, passages: Sequence[Passage], between: TextBetween | None
+) -> bool:
+    """Whether the first place of a section that is in the passages is the first in the document: passages begin anywhere."""
+    passage = passages[first.rank]
+    before = passage.content[: first.unit.start].rstrip("-+*.) \t0123456789")  # the mark of an item
+    if not before.strip() and between is not None:
+        before = await between(passage, max(passage.start - HEADING_BEFORE, 0), passage.start) or ""
+    return ends_with_asked(question, before)
 
 
 def saying_what_it_costs(question: str, found: Sequence[Candidate]) -> list[Candidate]:
