@@ -521,3 +521,34 @@ def test_a_condition_that_leaves_few_out_names_some_of_the_cells() -> None:
 )
 def test_what_is_named_whole_is_not_another_one_as_well(question: str, names: tuple[str, ...], too_many: bool) -> None:
     assert names_one_too_many(question, names) == too_many
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("median of the potatoes", "average"),
+        ("Standardabweichung der Potatoes", "average"),
+        ("by how much did the potatoes of Mill Field fall", "value"),
+    ],
+)
+def test_what_no_computation_makes_is_none(question: str, asked: Any) -> None:
+    assert parsed(question, asked, ParsedCondition(FIELD, "=", ("Mill Field",)), measure=YIELD) is None
+
+
+def test_the_latest_number_is_that_of_the_last_day() -> None:
+    condition = ParsedCondition(FIELD, "=", ("Mill Field",))
+    found = parsed("latest potatoes of Mill Field", "highest", condition, measure=YIELD)
+    assert found is not None
+    assert (found.operation, found.measure, found.asked) == ("highest", LAST, YIELD)
+    assert parsed("latest potatoes of Mill Field", "lowest", condition, measure=YIELD) is None
+    assert parsed("most potatoes of Mill Field", "highest", condition, measure=YIELD).measure == YIELD  # type: ignore[union-attr]
+    assert parsed("last week's potatoes of Mill Field", "highest", condition, measure=YIELD) is None
+
+
+def test_a_row_that_is_named_is_not_counted() -> None:
+    assert parsed("how many potatoes came from A-7", "count", ParsedCondition(NAME, "=", ("A-7",))) is None
+
+
+def test_a_column_is_not_compared_with_itself() -> None:
+    condition = ParsedCondition(NAME, "=", ("A-7",))
+    assert parsed("difference of A-7", "difference", condition, measure=YIELD, second=YIELD) is None

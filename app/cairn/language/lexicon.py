@@ -834,6 +834,8 @@ class Arithmetic(_Section):
     """Which name of a person such a header may say: "First name"."""
     people: Words = NONE
     """What a column counts, never a row."""
+    unmade: Phrases = ()
+    """What is asked of numbers and is not computed: "median";"""
     statistics: Words = NONE
     """Labels of rows below others that say something of these: "Average"."""
     totals: Words = NONE

@@ -27,12 +27,21 @@ from cairn.query.table_periods import period_columns
 from cairn.query.table_units import number_in
 from cairn.query.table_view import closeness
 from cairn.query.table_words import (
+    CHANGES,
+    COUNTED_IN,
+    EARLIEST,
+    LATEST,
+    MOMENTS,
     RANKS,
     RATIOS,
+    STRETCHES,
+    UNMADE,
+    YEARS,
     begins_ranking,
     begins_with_computation,
     header_words,
     order_in,
+    places_of,
     says_comparison,
 )
 
@@ -83,13 +92,76 @@ def computation_of(
         _check_words(question, parsed, table, cells)
         _check_left(question, parsed, table)
         limits = _limits(question, parsed, table, cells, view)
-        made = _made(question, parsed, table, limits, cells)
+        made = _meant(tokens_of(question), _made(question, parsed, table, limits, cells), table, cells)
         if made.each and begins_ranking(said := tokens_of(question)):
             order = order_in(said)
             return replace(made, ranked=True, turned=order is not None and order[2])
         return replace(made, instead=summed_instead(table, made, tokens_of(question)))
     except Unsayable:
         return None
+
+
+def _meant(said: Sequence[str], made: Computation, table: TableSketch, cells: TableCells) -> Computation:
+    """What the parser has no word for: the latest of something is no highest number of it, a change is neither one number nor the
+    same one twice, and numbers of metres and of boxes are not added up. Raises Unsayable."""
+    known = [word for text in (*_names(table), *table.header) for word in tokens_of(text)]
+    if any(places_of(said, words) for words in UNMADE if not _is_said_there(words, known)):
+        raise Unsayable  # "the median salary"
+    if made.operation == "value" and _says_change(said, known):
+        raise Unsayable
+    if made.operation in ("difference", "growth") and len(made.columns) > 1 and len({*made.columns}) == 1:
+        raise Unsayable
+    alone = not table.repeats and all(one.position == 0 and len(one.keys) == 1 for one in made.conditions)
+    limited = made.within or made.comparison is not None
+    if made.operation == "count" and made.conditions and alone and not limited and not made.grouped:
+        raise Unsayable  # "how many complaints came from Scotland": one row is called so
+    if made.operation in ("sum", "average") and made.measure is not None:
+        made = replace(made, counted_in=_counted_in(table, made))
+    whole = (header_words(one) for one in table.header)  # "last visit", of a column that is called so
+    return _latest(
+        said, made, table, {word for words in whole if all(_is_one_of(one, said) for one in words) for word in words}
+    )
+
+
+def _is_said_there(words: Collection[str], known: Collection[str]) -> bool:
+    return all(_is_one_of(word, known) for word in words)
+
+
+def _says_change(said: Sequence[str], known: Sequence[str]) -> bool:
+    return any(word in CHANGES and not _is_one_of(word, known) for word in said)
+
+
+def _counted_in(table: TableSketch, made: Computation) -> int | None:
+    """The column of words that says what each row is counted in, where nothing else does."""
+    assert made.measure is not None
+    if table.units[made.measure]:
+        return None
+    held = {one.position for one in made.conditions if len(one.keys) == 1}
+    found = [
+        at for at, header in enumerate(table.header)
+        if at and at not in held and not table.numeric[at] and header_words(header) & COUNTED_IN
+    ]  # fmt: skip
+    return found[0] if found else None
+
+
+def _latest(said: Sequence[str], made: Computation, table: TableSketch, known: Collection[str]) -> Computation:
+    """The latest or earliest number of something is that of the row with the last or first day, where one column has days; the
+    highest and the lowest are said otherwise. Raises Unsayable where it is not sure."""
+    asked = [
+        (words, way) for phrases, way in ((LATEST, "highest"), (EARLIEST, "lowest")) for words in phrases
+        if places_of(said, words) and not _is_said_there(words, known)
+    ]  # fmt: skip
+    days = [at for at, dated in enumerate(table.dated) if dated]
+    if not asked or not days or made.operation not in ("highest", "lowest") or made.measure in days or made.grouped:
+        return made
+    way, at = asked[0][1], made.measure
+    behind = {word for words, _ in asked for place in places_of(said, words) for word in said[place + len(words) :][:1]}
+    named = at is not None and any(_is_one_of(word, header_words(table.header[at])) for word in said)
+    if len({way for _, way in asked}) > 1 or behind & (STRETCHES | MOMENTS | YEARS) or len(days) != 1 or not named:
+        raise Unsayable
+    if way != made.operation or made.row is not None or made.columns or not made.conditions:
+        raise Unsayable
+    return replace(made, measure=days[0], asked=at, naming=None)
 
 
 def is_one_word(question: str) -> bool:

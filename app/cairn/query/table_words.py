@@ -152,6 +152,8 @@ JOINS: Final = OR | every(lambda one: one.numbers.joins) | {word for words in _p
 MOVED: Final = frozenset(_phrases("moved"))
 LATEST: Final = frozenset(_phrases("latest"))
 EARLIEST: Final = frozenset(_phrases("earliest"))
+UNMADE: Final = frozenset(_phrases("unmade"))
+"""What is asked of numbers and no computation makes: "median"."""
 WHEN: Final = _words("when")
 YEARS: Final = _words("years")
 HOW_MUCH: Final = frozenset(_phrases("how_much"))
