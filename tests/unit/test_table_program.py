@@ -552,3 +552,14 @@ def test_a_row_that_is_named_is_not_counted() -> None:
 def test_a_column_is_not_compared_with_itself() -> None:
     condition = ParsedCondition(NAME, "=", ("A-7",))
     assert parsed("difference of A-7", "difference", condition, measure=YIELD, second=YIELD) is None
+
+
+@pytest.mark.parametrize(("group", "counted"), [(None, FIELD), (FIELD, None)])  # of each unit, the sum is of one
+def test_numbers_are_counted_in_what_a_column_of_units_says(
+    group: int | None, counted: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = tuple("Unit" if at == FIELD else name for at, name in enumerate(TABLE.header))
+    monkeypatch.setitem(parsed.__globals__, "TABLE", replace(TABLE, header=header))
+    found = parsed("potatoes altogether", "sum", measure=YIELD, group=group)
+    assert found is not None
+    assert found.counted_in == counted

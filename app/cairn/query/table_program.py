@@ -136,7 +136,7 @@ def _counted_in(table: TableSketch, made: Computation) -> int | None:
     assert made.measure is not None
     if table.units[made.measure]:
         return None
-    held = {one.position for one in made.conditions if len(one.keys) == 1}
+    held = {made.asked, *(one.position for one in made.conditions if len(one.keys) == 1)}
     found = [
         at for at, header in enumerate(table.header)
         if at and at not in held and not table.numeric[at] and header_words(header) & COUNTED_IN
