@@ -23,6 +23,15 @@ def test_a_sheet_with_a_long_header_comes_back_as_it_was() -> None:
     assert [text[slice(*span)] for span in cells] == list(first.cells)
 
 
+def test_a_row_with_most_cells_empty_is_one_where_its_columns_are_often_empty() -> None:
+    rows = [[name, *(str(n) if n < 4 or n % 6 == at else "" for n in range(1, 16))] for at, name in enumerate("abcdef")]
+    [table] = records_in(render_table([HEADER, *rows]))
+    assert [sum(map(bool, row.cells)) for row in table.rows] == [6, 6, 6, 6, 6, 6]
+    assert {*table.header} == {*HEADER}
+    other = "\n".join(f"{name}: 7" for name in HEADER[10:14])
+    assert not records_in(f"{render_table([HEADER, *rows])}\n\n{other}")  # of none of the usual columns
+
+
 def test_the_name_of_a_column_may_be_a_whole_question_but_no_paragraph() -> None:
     for length, tables in ((160, 1), (161, 0)):
         row = f"Place: a\nSize: 1\n{'q' * length}: 3\n"

@@ -4,6 +4,7 @@ columns is written so (tables.py), and so are lists of contacts. Pure, and linea
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -95,10 +96,17 @@ def _table(text: str, run: Sequence[_Record]) -> Table | None:
         header = tuple(TopologicalSorter(before).static_order())
     except CycleError:
         return None
-    if any(2 * len(record.cells) < len(header) for record in run):
+    usual = _usual(run)
+    if any(2 * len(usual & record.cells.keys()) < len(usual) for record in run):
         return None
     rows = tuple(_row(text, record, header) for record in run)
     return Table(header, rows, (run[0].span[0], run[-1].span[1]), (run[0].span[0], run[0].span[0]))
+
+
+def _usual(run: Sequence[_Record]) -> set[str]:
+    """The columns that at least half of the rows fill: of very many, a row may fill but a few of the others."""
+    times = Counter(name for record in run for name in record.cells)
+    return {name for name, count in times.items() if 2 * count >= len(run)}
 
 
 def _row(text: str, record: _Record, header: Sequence[str]) -> Row:
