@@ -108,6 +108,60 @@ def test_a_label_over_words_in_two_columns_is_a_row_unless_it_ends_in_a_colon() 
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("above", "label", "below", "group"),
+    [
+        ("Manage Assets", "manage-chatpal", "Manage Email Inbox", "Users"),
+        ("View Logs", "manage-chatpal", "Manage Email Inbox", "manage-chatpal"),
+        ("Manage Assets", "Manage mail:", "Manage Email Inbox", "Manage mail"),
+        ("Manage Assets", "**Manage mail**", "Manage Email Inbox", "**Manage mail**"),
+        ("Manage", "Manage", "Manage", "Manage"),
+    ],
+)
+def test_a_row_of_which_nothing_is_said_is_no_group_where_its_neighbours_are_called_so(
+    above: str, label: str, below: str, group: str
+) -> None:
+    rows = [["Name", "Key", "Text"], ["Users", "", ""], [above, "k", "Words."], [label, "", ""], [below, "k", "Words."]]
+    [table] = tables_in(render_table(rows, header_rows=1))
+    assert [row.group for row in table.rows][-1] == group
+    assert table.rows[2].is_group == (group != "Users")
+    numbers = [["Name", "2019", "2018"], [above, "1", "2"], [label, "", ""], [below, "3", "4"]]
+    assert tables_in(render_table(numbers, header_rows=1))[0].rows[1].is_group
+
+
+def test_a_row_of_which_nothing_is_said_is_not_repeated() -> None:
+    rows = [[f"Manage n{n}", "", "" if n == 3 else "words " * 20] for n in range(40)]
+    tables = tables_in(render_table([["Name", "Key", "Text"], *rows], header_rows=1))
+    assert len(tables) > 2
+    assert {(row.group, row.is_group) for table in tables for row in table.rows} == {("", False)}
+
+
+KEYS = [["Crossfade", "G", "H"], ["Talkover", "`", "`"]]
+
+
+@pytest.mark.parametrize(
+    ("row", "tables"),
+    [
+        (["", "Deck 1", "Deck 2"], 2),
+        (["", "2017", "2016"], 2),
+        (["", "Deck 1", ""], 1),
+        (["", "G", "Y"], 1),
+        (["", "17", "Y"], 1),
+        (["", "(in thousands)", "(of all)"], 1),
+        (["", "Deck", "Deck"], 1),
+        (["", "Deck 1", "as far as nothing else is said about it."], 2),
+        (["", "Deck 1", "as far as nothing else is said about it.."], 1),
+    ],
+)
+def test_a_row_further_down_may_name_the_columns_anew(row: list[str], tables: int) -> None:
+    rows = [["", "Left", "Right"], *KEYS, row, ["Cue", "T", "Y"]]
+    found = tables_in(render_table(rows, header_rows=1))
+    assert len(found) == tables
+    assert found[-1].header == (tuple(row) if tables == 2 else ("", "Left", "Right"))
+    assert len(tables_in(render_table([["Action", "Left", "Right"], *rows[1:]], header_rows=1))) == 1
+    assert len(tables_in(render_table(rows[:-1], header_rows=1))) == 1
+
+
 def test_many_labels_below_each_other_are_rows() -> None:
     [table] = tables_in(render_table([["name", "mail"], *([f"n{n}", ""] for n in range(9)), ["Ada", "a@b.c"]]))
     assert {(row.group, row.is_group) for row in table.rows} == {("", False)}

@@ -40,6 +40,8 @@ _HEADER_CHARS: Final = PIECE_CHARS // 3
 _MARKUP: Final = re.compile(r"\A(?=#{1,6} |`{3}|~{3}|={2,}\Z|-{2,}\Z)")
 _MOST_COLUMNS: Final = 200
 _MOST_GROUPS: Final = 3
+_LONGEST_NAME: Final = 40
+"""Characters of a column's name in a row further down; what is longer is said of something."""
 
 Span = tuple[int, int]
 """Half-open range of code points."""
@@ -101,10 +103,49 @@ def render_table(rows: Sequence[Sequence[str]], *, header_rows: int | None = Non
         return ""
     if not body:
         header, body = [""] * len(header), [header]  # a header of nothing is a row
-    writer = TableWriter(header)
-    for row in body:
-        writer.add(row)
-    return writer.text()
+    written = []
+    for names, rows in _parts(header, body):
+        writer = TableWriter(names)
+        for row in rows:
+            writer.add(row)
+        written.append(writer.text())
+    return "\n\n".join(written)
+
+
+def _parts(
+    header: Sequence[str], body: Sequence[Sequence[str]]
+) -> Iterator[tuple[Sequence[str], Sequence[Sequence[str]]]]:
+    """The table, or where a row further down names the columns anew, each of the tables that are written below each other."""
+    begins = 0
+    for at in range(1, len(body) - 1):
+        if at > begins and _names_anew(header, body, at):
+            yield header, body[begins:at]
+            header, begins = body[at], at + 1
+    yield header, body[begins:]
+
+
+def _names_anew(header: Sequence[str], body: Sequence[Sequence[str]], at: int) -> bool:
+    """Whether a row between two with labels has none, as the header, and for each column a name that stands nowhere else there."""
+    row = body[at]
+    if (
+        len(header) < 3
+        or header[0]
+        or row[0]
+        or not all(row[1:])
+        or not all(map(_is_labelled, (body[at - 1], body[at + 1])))
+    ):
+        return False
+    if len({*row}) < len(row) or any(
+        is_value(cell) or cell[0] in "([" or len(cell) > _LONGEST_NAME for cell in row[1:]
+    ):
+        return False
+    return not any(
+        cell == other[column] for other in body if other is not row for column, cell in enumerate(row[1:], 1)
+    )
+
+
+def _is_labelled(row: Sequence[str]) -> bool:
+    return bool(row[0]) and any(row[1:])
 
 
 class TableWriter:
@@ -166,6 +207,10 @@ class _Groups:
 
     def __init__(self) -> None:
         self.labels: list[str] = []
+        self.outer: list[str] = []
+        """Those that the label which is open last took the place of."""
+        self.before: Sequence[str] = ()
+        """The row above the label that is open."""
         self.open = False
 
     def enter(self, cells: Sequence[str]) -> list[str]:
@@ -175,10 +220,13 @@ class _Groups:
         self.open = _is_label(cells)
         if self.open:
             if begins:
-                self.labels = []
+                self.labels, self.outer = [], self.labels
             above = self.labels[:_MOST_GROUPS]
             self.labels.append(cells[0])
             return above
+        if not begins and len(self.labels) == 1 and _is_among(self.labels[0], self.before, cells):
+            self.labels = self.outer
+        self.before = cells
         if len(self.labels) > _MOST_GROUPS:
             return []
         sure = len(cells) > 2 or any(map(is_value, cells[1:]))
@@ -186,6 +234,20 @@ class _Groups:
         if self.labels and _sums_up(cells[0], self.labels[-1]):
             self.labels = self.labels[:-1]
         return above
+
+
+def _is_among(label: str, above: Sequence[str], below: Sequence[str]) -> bool:
+    """Whether a label is a row of which nothing is said: without a colon or emphasis, in a table of words, and called as its
+    neighbours are, "manage-chatpal" between "Manage Assets" and "Manage Email Inbox"."""
+    if label.endswith((":", "*", "_")) or not above or any(map(is_value, (*above[1:], *below[1:]))):
+        return False
+    first = _FIRST_WORD.match(label)
+    names = (_FIRST_WORD.match(row[0]) for row in (above, below))
+    return first is not None and all(name is not None and name[1].lower() == first[1].lower() for name in names)
+
+
+_FIRST_WORD: Final = re.compile(r"\W{0,4}([^\W_]+)(?=[\W_])")
+"""Of several; "Cash" of a label "Cash" may be what the rows below are of."""
 
 
 def _sums_up(label: str, group: str) -> bool:
