@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import numpy as np
 import pytest
 
 from cairn.answer.candidates import candidates
 from cairn.answer.evidence import question_terms
+from cairn.answer.quotation import quote
 from cairn.answer.row_asked import is_one_of_many, row_called_so
 from cairn.domain.passage import Passage
 
@@ -178,11 +180,36 @@ A graceful exit means that no new connections are accepted.
 | `SIGUSR2` | Ignored. |
 | `SIGHUP` | Ignored. |
 """
+SCANS = """
+| Case | FileSize | `MaxFileSize` | MaxScanSize | Scanned? |
+| --- | --- | --- | --- | --- |
+| one | 84M | 84M | 42M | No |
+| two | 84M | 42M | 84M | Yes |
+| three | 42M | 42M | 42M | Yes |
+"""
+SIZES = "Is an 84M file scanned if MaxFileSize is 42M and MaxScanSize {} 84M?"
+KEYS = """
+| Action | Left | Right |
+| --- | --- | --- |
+| Crossfade | G | H |
+| Small Crossfade | Shift + G | Shift + H |
+| Small Crossfade Knob | X | Y |
+"""
 
 
 @pytest.mark.parametrize(
     ("question", "text", "best", "first"),
     [
+        (SIZES.format("is"), SCANS, "one", "two"),
+        (SIZES.format("="), SCANS, "one", "two"),
+        (SIZES.format("is"), SCANS, "two", None),
+        (SIZES.format("of the"), SCANS, "three", "two"),
+        (SIZES.format("is above"), SCANS, "one", None),
+        ("Is a file scanned if MaxFileSize is 42M?", SCANS, "one", None),
+        ("What is the shortcut for Small Crossfade to the left?", KEYS, "Crossfade", "Small Crossfade"),
+        ("What is the shortcut for the small crossfade knob?", KEYS, "Crossfade", "Small Crossfade Knob"),
+        ("What is the shortcut for Crossfade, small or not?", KEYS, "Crossfade", None),
+        ("What are the shortcuts for Crossfade and Small Crossfade?", KEYS, "Crossfade", None),
         ("When was v2.0.0 released?", RELEASES, "v2.1.1", "**v2.0.0**"),
         ("Quand est sortie la v2.0.0 ?", RELEASES, "v1.30.0", "**v2.0.0**"),
         ("When was v2.0.0 released?", RELEASES, "**v2.0.0**", None),
@@ -203,3 +230,20 @@ def test_the_row_that_is_called_as_the_question_says_comes_first(
     order = sorted(range(len(found)), key=lambda at: labels[at] != best)
     called = row_called_so(order, found, question_terms(question, found))
     assert (labels[called] if called is not None else None) == first
+
+
+@pytest.mark.parametrize(
+    ("question", "row", "shown"),
+    [
+        (SIZES.format("is"), "two", "two | Scanned? | Yes"),
+        ("Which MaxScanSize has case two?", "two", "two | MaxScanSize | 84M"),
+        ("What is MaxScanSize where MaxFileSize is 42M, in case two?", "two", "two | MaxScanSize | 84M"),
+        ("Is MaxScanSize 84M in case two?", "two", "two | MaxScanSize | 84M"),
+    ],
+)
+def test_what_the_question_says_itself_is_not_the_answer(question: str, row: str, shown: str) -> None:
+    here = UUID(int=1)
+    passage = Passage(here, here, "a.md", "", SCANS, 0, len(SCANS), None, (), 9, 1, "c", "text/plain", {})
+    found = candidates([passage])
+    [at] = [at for at, one in enumerate(found) if one.cells and one.cells.row.label == row]
+    assert quote(at, found, np.zeros(len(found)), question_terms(question, found), [passage]).shown == shown

@@ -7,8 +7,8 @@ candidate, and less where it stands only around it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -18,8 +18,10 @@ from cairn.answer.answer_type import Asked, gives_definition, gives_reason, hold
 from cairn.answer.candidates import Candidate, TableRow
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
+from cairn.language.cells import plain_cell, tokens_of
 from cairn.language.identify import by_words
-from cairn.language.tokens import WordIndex, spelled_terms
+from cairn.language.tables import Row, Table
+from cairn.language.tokens import ALL_STOP_WORDS, WordIndex, spelled_terms
 from cairn.language.tokens import terms as words_of
 
 NEAR_WEIGHTS: Final = (1.0, 0.6, 0.5, 0.3)  # measured: tests/unit/test_edges_answer.py
@@ -238,6 +240,51 @@ def asked_columns(cells: TableRow, terms: QuestionTerms) -> tuple[list[int] | No
     if best <= 0 or (len(wanted) == len(values) > 1):
         return None, nothing
     return wanted, held[wanted[0]] * (held[wanted[0]] > in_label)
+
+
+def conditions_in(table: Table, terms: QuestionTerms) -> dict[int, tuple[str, ...]]:
+    """What the question says of columns, by words of cells: "MaxFileSize is 42M", "Port: 22"."""
+    said = tokens_of(terms.text)
+    found: dict[int, tuple[str, ...]] = {}
+    for at, header in enumerate(table.header):
+        name = tokens_of(plain_cell(header))
+        ends = [end for end in range(len(name), len(said)) if name and said[end - len(name) : end] == name]
+        if not ends:
+            continue
+        cells = {tuple(tokens_of(plain_cell(row.cells[at]))) for row in table.rows if at < len(row.cells)} - {()}
+        behind = [begin for end in ends for begin in _begins(said, end)]
+        held = {cell for cell in cells for begin in behind if tuple(said[begin : begin + len(cell)]) == cell}
+        if held:
+            found[at] = max(held, key=len)
+    return found
+
+
+def _begins(said: Sequence[str], end: int) -> Iterator[int]:
+    """Where a value may begin behind the name of its column: at once, or behind words that say nothing, "is", "has the"."""
+    for begin in range(end, len(said)):
+        yield begin
+        if said[begin] not in ALL_STOP_WORDS:
+            return
+
+
+def meets(row: Row, conditions: Mapping[int, tuple[str, ...]]) -> bool:
+    return all(tuple(tokens_of(plain_cell(row.cells[at]))) == said for at, said in conditions.items())
+
+
+def _says(terms: QuestionTerms, cell: str) -> bool:
+    """Whether the question has what a cell says: "an 84M file"."""
+    words, said = tokens_of(plain_cell(cell)), tokens_of(terms.text)
+    return any(said[at : at + len(words)] == words for at in range(len(said))) if words else False
+
+
+def wanted_columns(cells: TableRow, terms: QuestionTerms) -> list[int] | None:
+    """The same as `asked_columns`, but those that the question says itself, where it names others as well."""
+    columns, _ = asked_columns(cells, terms)
+    if not columns or not (said := conditions_in(cells.table, terms)) or not meets(cells.row, said):
+        return columns
+    left = tuple("" if at and (at in said or _says(terms, cell)) else cell for at, cell in enumerate(cells.row.cells))
+    others, _ = asked_columns(TableRow(cells.table, replace(cells.row, cells=left)), terms)
+    return others or columns
 
 
 def _defines(terms: QuestionTerms, candidate: Candidate) -> bool:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Final
 
 from cairn.answer.candidates import Candidate, TableRow
-from cairn.answer.evidence import Measured, QuestionTerms, asked_columns, asks_for_column
+from cairn.answer.evidence import Measured, QuestionTerms, asks_for_column, wanted_columns
 from cairn.domain.answer import Citation
 from cairn.domain.document import section_label
 from cairn.domain.passage import Passage
@@ -100,7 +100,7 @@ def quote(
 
 
 def _quote_row(at: int, candidate: Candidate, cells: TableRow, terms: QuestionTerms, content: str) -> Excerpt:
-    columns, _ = asked_columns(cells, terms)
+    columns = wanted_columns(cells, terms)
     shown = without_markup(_describe(cells, columns))[: 2 * MOST_CHARS]
     span = (cells.row.start, cells.row.end)
     if span[1] - span[0] > MOST_CHARS and columns:

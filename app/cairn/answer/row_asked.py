@@ -12,7 +12,7 @@ from itertools import dropwhile, pairwise
 from typing import Final
 
 from cairn.answer.candidates import Candidate, TableRow
-from cairn.answer.evidence import Measured, QuestionTerms, asked_columns
+from cairn.answer.evidence import Measured, QuestionTerms, asked_columns, conditions_in, meets
 from cairn.domain.computation import MOST_LISTED
 from cairn.language.cells import plain_cell, read_day, tokens_of
 from cairn.language.identify import by_words, likely_language
@@ -32,7 +32,60 @@ _JOINING: Final = ("average", "difference", "growth", "share", "moved")
 
 def row_called_so(order: Sequence[int], found: Sequence[Candidate], terms: QuestionTerms) -> int | None:
     """The best row whose label is a name with digits or signs that the question has, "v2.0.0", "SIGUSR2", "max_size", where what
-    is best is another row of its table, or where nothing else is asked about: words that are like it do not make up for it."""
+    is best is another row of its table, or where nothing else is asked about: words that are like it do not make up for it.
+    Else the best one of its table that is what the question says of its columns, or that is called by more of its words."""
+    if (called := _with_such_name(order, found, terms)) is not None or found[order[0]].cells is None:
+        return called
+    return _with_such_cells(order, found, terms) or _with_longer_label(order, found, terms)
+
+
+def _with_such_cells(order: Sequence[int], found: Sequence[Candidate], terms: QuestionTerms) -> int | None:
+    """ "If MaxFileSize is 42M and MaxScanSize is 84M", where the best has the two the other way round."""
+    cells = found[order[0]].cells
+    assert cells is not None
+    said = conditions_in(cells.table, terms)
+    if len(said) < _SEVERAL or meets(cells.row, said):
+        return None
+    return next((at for at, row in _of_its_table(order, found) if meets(row, said)), None)
+
+
+def _with_longer_label(order: Sequence[int], found: Sequence[Candidate], terms: QuestionTerms) -> int | None:
+    """ "Small Crossfade", where the best is "Crossfade" and the question says that in no other place."""
+    cells = found[order[0]].cells
+    assert cells is not None
+    said, short = tokens_of(terms.text), tuple(tokens_of(plain_cell(cells.row.label)))
+    if not short or not _stands(said, short):
+        return None
+    longest, at_longest = short, None
+    for at, row in _of_its_table(order, found):
+        label = tuple(tokens_of(plain_cell(row.label)))
+        if len(label) > len(longest) and _stands(label, short) and _times(said, label) == _times(said, short):
+            longest, at_longest = label, at
+    return at_longest
+
+
+def _of_its_table(order: Sequence[int], found: Sequence[Candidate]) -> Iterator[tuple[int, Row]]:
+    """The rows of the table of the best one, with their places."""
+    best = found[order[0]]
+    for at in order[1:]:
+        if (
+            (cells := found[at].cells)
+            and best.cells
+            and found[at].rank == best.rank
+            and cells.table is best.cells.table
+        ):
+            yield at, cells.row
+
+
+def _times(said: Sequence[str], words: tuple[str, ...]) -> int:
+    return sum(tuple(said[at : at + len(words)]) == words for at in range(len(said) - len(words) + 1))
+
+
+_SEVERAL: Final = 2  # measured: tests/unit/test_row_asked.py
+"""Cells that are said of the row that is meant; one alone is found by its words."""
+
+
+def _with_such_name(order: Sequence[int], found: Sequence[Candidate], terms: QuestionTerms) -> int | None:
     best = found[order[0]]
     named = {one for one in map(_as_name, terms.text.split()) if _NAME.search(one)}
     if not named or (best.cells is not None and _as_name(best.cells.row.label) in named):

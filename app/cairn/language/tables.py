@@ -125,7 +125,7 @@ def _parts(
 
 
 def _names_anew(header: Sequence[str], body: Sequence[Sequence[str]], at: int) -> bool:
-    """Whether a row between two with labels has none, as the header, and for each column a name that stands nowhere else there."""
+    """Whether a row between two with labels has none, as the header, and names for all columns that stand nowhere else there."""
     row = body[at]
     if (
         len(header) < 3
