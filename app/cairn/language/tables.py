@@ -246,7 +246,7 @@ def _is_among(label: str, above: Sequence[str], below: Sequence[str]) -> bool:
     return first is not None and all(name is not None and name[1].lower() == first[1].lower() for name in names)
 
 
-_FIRST_WORD: Final = re.compile(r"\W{0,4}([^\W_]+)(?=[\W_])")
+_FIRST_WORD: Final = re.compile(r"\W{0,4}([^\W_]{1,60}+)(?=[\W_])")
 """Of several; "Cash" of a label "Cash" may be what the rows below are of."""
 
 
