@@ -364,6 +364,41 @@ def test_the_date_that_is_asked_for_is_said_once() -> None:
     assert (written.value, written.named) == ("2", ("R2: 2", "R1: 1"))
 
 
+@pytest.mark.parametrize(
+    ("dated", "told"), [(True, "Latest of 3 values of “Made”"), (False, "Highest of 3 values of “Made”")]
+)
+def test_the_highest_date_is_the_latest(dated: bool, told: str) -> None:
+    table = replace(sketch(("Region", "Made")), dated=(False, dated))
+    written = word_computed(
+        Computation("highest", 1), of_cells(lines=3, kept_numbers=3, cells=[cell(2), cell(1)]), table, "en"
+    )
+    assert written is not None
+    assert written.told == told
+
+
+def test_a_difference_within_a_row_names_its_columns() -> None:
+    found = Computation("difference", row=1, columns=(1, 2), label="Inventories")
+    cells = of_cells(rows=2, numbers=2, lines=2, difference=Decimal(3), cells=[{**cell(2), "position": 2}, cell(1)])
+    table = replace(sketch(("", "2023", "2024")), numeric=(False, True, True), dated=(False, False, False))
+    written = word_computed(found, cells, table, "en")
+    assert written is not None
+    assert written.told == "2024 minus 2023: “Inventories”"
+
+
+def test_a_column_without_a_name_is_not_named() -> None:
+    found = Computation("count", conditions=(CellCondition(0, ("a",), ("Long-term debt",)),))
+    written = word_computed(found, of_cells(lines=3), sketch(("", "Sales")), "en")
+    assert written is not None
+    assert written.told == "Rows counted: 3 where “Long-term debt”"
+
+
+@pytest.mark.parametrize(("header", "value"), [("Cost (£)", "£10.0"), ("Cost ($)", "$10.0"), ("Cost (€)", "10.0 (€)")])
+def test_a_sign_that_stands_before_amounts_is_put_there(header: str, value: str) -> None:
+    written = word_computed(Computation("sum", 1), of_cells(), sketch(("R", header)), "en")
+    assert written is not None
+    assert written.value == value
+
+
 def test_what_is_computed_is_told_without_markup() -> None:
     conditions = (CellCondition(0, ("push",), ("**[push](/docs/push)**",)),)
     cells = [{**cell(1), "label": "**v2.0.0**", "text": None, "number": None}]

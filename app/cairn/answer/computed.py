@@ -363,9 +363,19 @@ class _Writer:
     def _told(self) -> str:
         found, cells, words = self.found, self.cells, self.words
         target = found.target if found.operation == "share" and found.pair is None else None
-        first, second = map(row_as_read, found.pair or (target.texts[0] if target else "", ""))
+        names = found.pair or (target.texts[0] if target else "", "")
+        if (
+            found.pair is None
+            and found.row is not None
+            and found.operation in ("difference", "growth")
+            and found.columns
+        ):
+            names = (self.header[found.columns[0]], self.header[found.columns[-1]])
+        first, second = map(row_as_read, names)
         part = found.operation == "share" and found.pair
-        name = self._grouped() or ("rows" if found.shares_rows else "part" if part else found.operation)
+        days = found.measure is not None and self.table.dated[found.measure] and not found.grouped
+        dated = {"highest": "latest", "lowest": "earliest"}.get(found.operation) if days else None
+        name = dated or self._grouped() or ("rows" if found.shares_rows else "part" if part else found.operation)
         said = words[name].format(
             n=self._went_in(), measure=self._measure(),
             place=cells.groups if found.ranked else found.place,
@@ -442,11 +452,12 @@ class _Writer:
 
     def _condition(self, one: CellCondition) -> str:
         """Which cells are meant, by what they say; dates, which are called by their year, by that."""
-        header = self.header[one.position] or "–"
+        header = self.header[one.position]
         days = self.table.dated[one.position] or any(read_day(plain_cell(text)) for text in one.texts)
         if days and all(map(is_year, one.keys)):
             return self.words["in_year"].format(header=header, year=_years(one.keys))
-        return f"{header}: {', '.join(map(row_as_read, one.texts))}"
+        said = ", ".join(map(row_as_read, one.texts))
+        return f"{header}: {said}" if header else self.quotes.format(said)
 
     def _number(self, value: Decimal, decimals: int, *, least: int | None = None) -> str:
         """As the table writes numbers: with at most so many decimals, of which those beyond `least` are not zeros."""
@@ -476,6 +487,8 @@ class _Writer:
         note = self.note.strip(" ()")
         if not note or note in value or is_same_currency(note, self.unit):
             return value
+        if note in _SIGNS_BEFORE and value[:1].isdigit() and not self.unit:
+            return f"{note}{value}"
         return f"{value} {self.note}" if _PLAIN.fullmatch(self.note) else f"{value} ({self.note})"
 
 
@@ -493,6 +506,8 @@ _COUNTED_IN: Final = re.compile(
     re.IGNORECASE,
 )
 """Currencies, scales and units, as headers write them."""
+_SIGNS_BEFORE: Final = frozenset("$£¥")
+"""Signs of currencies that are written before an amount."""
 LONGEST_NOTE: Final = 60  # bound: tests/unit/test_edges_quotation.py
 _PLAIN: Final = re.compile(r"[^\W\d_]{1,5}|%|[A-Z]{3} (?:[a-z]{1,2}|M|Mio\.?|Mrd\.?)")
 """What stands behind a number as it is: "kg", "EUR k"; what does not stands in brackets: "in thousands"."""
