@@ -190,7 +190,7 @@ async def extract(
     part = other_row or is_one_of_many(terms, found[order[0]])
     supposed = terms.asked.anything and supposes(found[order[0]].text)
     beside = is_what_is_asked_beside(question, terms.asked, found[order[0]].text)
-    astray = _astray(question, terms, found[order[0]], passages)
+    astray = _astray(question, terms, found[order[0]], passages, spoken)
     if (
         part
         or supposed
@@ -223,9 +223,11 @@ async def extract(
     )
 
 
-def _astray(question: str, terms: QuestionTerms, best: Candidate, passages: Sequence[Passage]) -> tuple[str, ...]:
+def _astray(
+    question: str, terms: QuestionTerms, best: Candidate, passages: Sequence[Passage], language: str
+) -> tuple[str, ...]:
     """Why the best place is no more than a guess: it states no default where that is asked for, or is of something else."""
-    say = replies(by_words(question) or likely_language(question))
+    say = replies(language)
     if asks_default(question) and not states_default(best, passages[best.rank].content, terms.asked):
         return (say.no_default,)
     is_other = counts_something_else(question, best, terms.matches) or is_other_side(question, terms.asked, best)
