@@ -368,3 +368,31 @@ async def test_an_analyst_reads_cells(services: Services, database_rows: Callabl
         "SELECT array_agg(text || ' is ' || coalesce(number::text, '?') || ' of ' || unit ORDER BY row_number) "
         "FROM analyst.table_cells WHERE column_name = '2023'"
     ) == ["$ 1,204.5 is 1204.5 of $#", "310.0 is 310.0 of ", "n/a is ? of ", "79 % is 79 of #%"]
+
+
+STATEMENT = """# Statement of income
+
+EUR million
+
+| | 2024 | 2023 | 2022 |
+| --- | --- | --- | --- |
+| Revenue | 1,640.2 | 1,512.8 | 1,498.0 |
+| Cost of sales | (1,204.6) | (1,110.3) | (1,022.9) |
+| Restructuring costs | (14.5) | (42.0) | – |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "starts"),
+    [
+        ("Which year had the highest restructuring costs?", "2023: (42.0)"),
+        ("In which year was the cost of sales the lowest?", "2022: (1,022.9)"),
+        ("By how much did the cost of sales increase from 2022 to 2024?", "181.7"),
+        ("In which year was revenue the highest?", "2024: 1,640.2"),
+    ],
+)
+async def test_costs_in_parentheses_are_compared_as_amounts(services: Services, question: str, starts: str) -> None:
+    await index_now(services, "statement", [Source("statement.md", "statement.md", STATEMENT.encode())])
+    answer = await answered(services, question, collection="statement")
+    assert computed(answer)
+    assert answer.answer.startswith(starts)

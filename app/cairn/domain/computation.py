@@ -110,6 +110,14 @@ class Computation:
         return self.operation == "count" and self.grouped and not self.each
 
     @property
+    def turned_over(self) -> Computation:
+        """The other end first."""
+        other: Operation = "lowest" if self.operation == "highest" else "highest"
+        return replace(
+            self, turned=not self.turned, operation=other if self.operation in ("highest", "lowest") else self.operation
+        )
+
+    @property
     def order(self) -> str | None:
         """Which cells come first."""
         if self.operation in ("highest", "lowest"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
 from uuid import UUID
@@ -175,3 +175,15 @@ class ComputedCells:
     part: Decimal | None = None
     char_start: int = 0
     char_end: int = 0
+
+    @property
+    def all_below_zero(self) -> bool:
+        known = [one for one in self.ordered or () if one is not None]
+        return bool(known) and max(known) <= 0
+
+    def as_amounts(self) -> ComputedCells:
+        """The same of costs that a statement writes in parentheses: 181.7 more were spent, and not -181.7."""
+        difference, total, average = (
+            None if one is None else -one for one in (self.difference, self.sum, self.average)
+        )
+        return replace(self, difference=difference, sum=total, average=average)

@@ -669,6 +669,8 @@ class Arithmetic(_Section):
     of one whole."""
     flows: Words = NONE
     """Headers of what comes in or goes out, of which the sum over rows is what all of them had: "revenue"."""
+    outflows: Words = NONE
+    """Of these what goes out, which statements write in parentheses: of two such numbers the lower one is the higher cost."""
     commonest: Phrases = ()
     """The group of which there are the most rows: "the most common reason"."""
     settling: Words = NONE

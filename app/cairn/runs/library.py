@@ -28,13 +28,14 @@ from cairn.graph.kinds import LEGAL_FORMS
 from cairn.graph.overview import find_communities_about
 from cairn.graph.resolve import find_entity
 from cairn.graph.walk import find_ways
+from cairn.language.cells import tokens_of
 from cairn.providers.table_parser import MOST_MENTIONS, TableParser
 from cairn.query.table_mentions import mentions_wanted, widen
 from cairn.query.table_parse import ParsedQuestion, parse
 from cairn.query.table_program import computation_of, kinds_of, names_table, rows_that, title_of
 from cairn.query.table_question import bind, may_bind
 from cairn.query.table_view import mentions_in, view_of
-from cairn.query.table_words import ComputedQuestion, columns_of_people
+from cairn.query.table_words import OUTFLOWS, ComputedQuestion, columns_of_people
 from cairn.runs.recall import recall
 from cairn.store import collections, holdings, listing, passages, tables, tools
 from cairn.store.passages import ChunkVector
@@ -301,6 +302,15 @@ class Library:
         cells = await tables.compute(connection, self.principal, table.address, statement, arguments)
         if computation.instead is not None and computation.is_of_several(cells.rows, cells.asked):
             return await self._compute(connection, table, computation.instead)
+        if (
+            computation.row is not None
+            and cells.all_below_zero
+            and not OUTFLOWS.isdisjoint(tokens_of(computation.label))
+        ):
+            if computation.order is not None:
+                statement, arguments = computation.turned_over.arguments(needed_cells(computation))
+                cells = await tables.compute(connection, self.principal, table.address, statement, arguments)
+            cells = cells.as_amounts()
         return TableComputation(table, computation, cells, tables.SQL[statement], arguments)
 
     async def parse_over_tables(self, text: str, passages: Sequence[Passage], parser: TableParser) -> list[ParsedTable]:
