@@ -19,7 +19,7 @@ LAYOUT |= dict.fromkeys(map(ord, "\u00a0\u2007\u202f"), " ")
 SOFT_HYPHEN = re.compile("\u00ad(?:[ \\t]*\\n[ \\t]*(?=[^\\W\\d_]))?")
 BETWEEN = re.compile(r'[^\S\n]+|[|,;"\\]+|-{3,}')  # words of a line, and cells of tables
 canonical = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
-MARKUP = re.compile(rb'---|\+\+|[<{&|]|[!@]\[|\[\s*]|!!!|\?{3}|===|[mx]port |\)=|% SP|:[:mofsx][a-z:]|_mark:|\n:|tab="')
+MARKUP = re.compile(rb"([-!?=])\1\1|\+\+|[<{&|]|[!@]\[|\[ *]|[*-.] #|[mx]port |\)=|SPD|:[:mofsx][a-z:]|_mark:|\n:|tab=")
 
 
 def sha256(data: bytes | str) -> str:
