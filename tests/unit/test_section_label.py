@@ -25,6 +25,8 @@ RELEASES = "## 0.25.0 (11th September, 2023)\n\n### Removed\n\n* Drop support fo
         (("x" * (LONGEST_LABEL - 4), "same"), f"{'x' * (LONGEST_LABEL - 4)} › same"),
         (("x" * (LONGEST_LABEL - 3), "long"), "long"),
         (("Same", "Same"), "Same"),
+        (("`manual`", "Installing"), "Installing"),
+        (("Old manual", "Installing"), "Old manual › Installing"),
     ],
 )
 def test_a_section_is_told_by_the_one_that_it_stands_in(headings: tuple[str, ...], label: str) -> None:

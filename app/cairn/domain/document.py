@@ -6,6 +6,7 @@ All spans are half-open ranges of code points in the document's normalised text 
 from __future__ import annotations
 
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -173,19 +174,27 @@ def landmark_at(landmarks: Sequence[Landmark], position: int) -> Landmark:
     return landmarks[max(bisect_right(landmarks, position, key=lambda mark: mark.start) - 1, 0)]
 
 
+_WORD: Final = re.compile(r"\w+")
 LONGEST_LABEL: Final = 100  # bound: tests/unit/test_section_label.py
 """Characters of the label of a section with the one that it stands in."""
 BETWEEN_HEADINGS: Final = " › "
 
 
 def section_label(headings: Sequence[str], title: str) -> str:
-    """The innermost heading with the one above it, unless that is the title; "" of what stands below the title alone."""
+    """The innermost heading with the one above it, unless that is the title, in whole or for the most part; "" of what stands below
+    the title alone."""
     own = headings[-1] if headings else ""
     if not own or own == title:
         return ""
     above = headings[-2] if headings[1:] else ""
-    told = bool(above) and above not in (own, title) and len(above) + len(own) <= LONGEST_LABEL
+    told = bool(above) and above != own and not _repeats(above, title) and len(above) + len(own) <= LONGEST_LABEL
     return f"{above}{BETWEEN_HEADINGS}{own}" if told else own
+
+
+def _repeats(heading: str, title: str) -> bool:
+    """Whether most words of a heading are in the title, as of a page that is called a little otherwise in its first line."""
+    words, titled = (_WORD.findall(text.casefold()) for text in (heading, title))
+    return heading == title or 2 * sum(word in titled for word in words) > len(words)
 
 
 @dataclass(frozen=True, slots=True)
