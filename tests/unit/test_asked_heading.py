@@ -46,6 +46,8 @@ def test_a_heading_in_the_words_of_the_question_is_found(question: str, heading:
         ("@20 not installed", "## <tool>@<version> not installed"),
         ("node@ not installed", "## <tool>@<version> not installed"),
         ("what is node needed", "## <name> needed"),  # one word beside it
+        ("How do I get the last element of an array?", "## The `<button>` element"),
+        ("How do I set the clock?", "## Set the `<title>`"),
     ],
 )
 def test_another_heading_is_not(question: str, heading: str) -> None:

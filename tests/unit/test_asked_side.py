@@ -41,10 +41,13 @@ def unit(text: str, words: str = "") -> Candidate:
         ("Quelle est la valeur par défaut de LEVEL ?", True), ("¿Cuál es el valor predeterminado de LEVEL?", True),
         ("¿Qué puerto se usa por defecto?", True), ("Qual è il valore predefinito di LEVEL?", True),
         ("How do I change the default branch?", False), ("What is LEVEL?", False), ("Wie ist der Stand?", False),
+        ("Welche Standards gelten?", False), ("Welche Vorgaben gelten?", False), ("¿Por qué se abre por defecto?", False),
+        ("How do I restore the default settings?", False), ("What is to be done in case of default of the tenant?", False),
+        ("Que faire en cas de jugement par défaut ?", False), ("Che succede se cambio la stampante predefinita?", False),
     ],
 )  # fmt: skip
 def test_a_question_for_a_default_is_told(question: str, asks: bool) -> None:
-    assert asks_default(question) is asks
+    assert asks_default(question, read_asked(question)) is asks
 
 
 def states(text: str, words: str, question: str = "What is the default?") -> bool:
@@ -114,11 +117,13 @@ LIMIT = "A team can have a maximum of 100 channels."
         ("How many members can a team have?", "The number of members is limited to 100.", False),
         ("How many members can a team have?", "Teams have no limit.", False),
         ("How many members can a team have?", "It is at most 100.", False),
-        ("Wie viele Mitglieder kann ein Team haben?", "Ein Team kann 100 Kanäle haben.", True),
-        ("Combien de membres une équipe peut-elle avoir ?", "Une équipe peut avoir 100 canaux.", True),
-        ("¿Cuántos miembros puede tener un equipo?", "Un equipo puede tener 100 canales.", True),
-        ("Quanti membri può avere una squadra?", "Una squadra può avere 100 canali.", True),
+        ("Wie viele Mitglieder kann ein Team haben?", "Ein Team kann bis zu 100 Kanäle haben.", True),
+        ("Combien de membres une équipe peut-elle avoir ?", "Une équipe peut avoir 100 canaux au maximum.", True),
+        ("¿Cuántos miembros puede tener un equipo?", "Un equipo puede tener como máximo 100 canales.", True),
+        ("Quanti membri può avere una squadra?", "Una squadra può avere al massimo 100 canali.", True),
         ("What does a team have?", LIMIT, False),
+        ("How many years does the warranty last?", "The warranty lasts 24 months.", False),
+        ("How many staff does Acme have?", "Acme has 250 employees.", False),
     ],
 )
 def test_a_number_of_something_else_is_told(question: str, text: str, other: bool) -> None:
@@ -127,7 +132,7 @@ def test_a_number_of_something_else_is_told(question: str, text: str, other: boo
 
 def test_what_documents_call_otherwise_may_be_what_is_counted() -> None:
     for known, other in (["members"], True), ([], False):
-        assert counts_something_else("How many members has a team?", unit("It has 100 hands."), known) is other
+        assert counts_something_else("How many members has a team?", unit("It has at most 100 hands."), known) is other
 
 
 def test_what_is_counted_stands_near_to_the_number() -> None:
@@ -154,7 +159,9 @@ def test_what_is_counted_stands_near_to_the_number() -> None:
         ("Can I enable mails?", "To disable mails, click there.", False),
         ("How do I not enable mails?", "To disable mails, click there.", False),
         ("How do I enable mails?", "# Disabling mails\n\nClick on the button below.", True),
-        ("Which key sets a cue?", "| | Key |\n| --- | --- |\n| Clear cue | Q |\n| Cue | W |", True),
+        ("Where does the bus start?", "Its first stop is the station.", False),  # of facts both may speak
+        ("What is the minimum age?", "You are at least 18; a maximum of 30 take part.", False),
+        ("Which key shows a cue?", "| | Key |\n| --- | --- |\n| Hide cue | Q |\n| Cue | W |", False),
         ("Wie aktiviere ich Mails?", "Um Mails zu deaktivieren, klicken Sie dort.", True),
         ("Comment activer les courriels ?", "Pour désactiver les courriels, cliquez ici.", True),
         ("¿Cómo activo los correos?", "Para desactivar los correos, pulse ahí.", True),
@@ -169,7 +176,9 @@ def test_the_opposite_of_what_is_asked_is_told(question: str, text: str, other: 
 def test_what_a_sentence_tells_to_do_stands_in_its_beginning() -> None:
     for before in (LEADING - 1, LEADING):
         text = f"{'Now ' * before}disable the mails there."
-        assert is_other_side("How do I enable mails?", read_asked("How do I?"), unit(text)) is (before < LEADING)
+        assert is_other_side("How do I enable mails?", read_asked("How do I enable mails?"), unit(text)) is (
+            before < LEADING
+        )
 
 
 @pytest.mark.parametrize(("behind", "first"), [(0.9, "To enable"), (1.1, "To disable")])

@@ -182,5 +182,5 @@ def test_a_command_that_is_named_is_told_of_in_its_own_document(question: str, o
         passage("Installs all of them at once.", title="`tool bootstrap use`"),
     ]
     found = candidates(pages)
-    places = find_own_places(question, found, pages)
+    places = find_own_places(question, found, pages, find_entries(question, found, pages))
     assert [one.text for one, is_own in zip(found, places, strict=True) if is_own] == own

@@ -42,6 +42,15 @@ MARKS = (
         ("How do I install version 0.28.0?", ""),
         ("What changed between 0.27.0 and 0.28.0?", ""),
         ("What does 0.28.0 say about proxies?", ""),
+        ("What was removed in 0.28.0?", "0.28.0"),
+        ("What changed since 0.28.0?", ""),
+        ("Which version was released before 0.27.0?", ""),
+        ("When was 1.4.0 deprecated?", ""),
+        ("Is 1.2.0 the latest version?", ""),
+        ("Who released 1.4.0?", ""),
+        ("Was ist neu seit Version 2.0.0?", ""),
+        ("Quelles sont les nouveautés depuis 2.0.0 ?", ""),
+        ("¿Qué cambios hay desde la versión 2.0.0?", ""),
         ("What changed?", ""),
     ],
 )
@@ -70,6 +79,16 @@ def test_the_version_of_a_heading_is_told(heading: str, version: str) -> None:
 def test_the_section_of_a_release_is_found(question: str, version: str, says: str | None) -> None:
     section = find_release(MARKS, version, question)
     assert (section and LOG[section.start : section.end]) == says
+
+
+def test_what_changed_is_all_that_stands_there_and_not_what_is_called_so() -> None:
+    path = ("Log", "1.2.0")
+    marks = [Landmark(at, None, (*path, kind)) for at, kind in ((10, "Added"), (50, "Changed"), (90, "Fixed"))]
+    marks = [Landmark(0, None, path), *marks, Landmark(120, None, ("Log", "1.1.0"))]
+    for question in ("What changed in 1.2.0?", "What was added and fixed in 1.2.0?"):
+        found = find_release(marks, "1.2.0", question)
+        assert found is not None
+        assert (found.start, found.end) == (0, 120)
 
 
 def test_a_release_is_told_from_its_beginning_and_by_its_date() -> None:

@@ -205,6 +205,7 @@ KEYS = """
         (SIZES.format("is"), SCANS, "two", None),
         (SIZES.format("of the"), SCANS, "three", "two"),
         (SIZES.format("is above"), SCANS, "one", None),
+        ("Is a file scanned if MaxFileSize is 84M and MaxScanSize is 42M?", SCANS, "two", "one"),
         ("Is a file scanned if MaxFileSize is 42M?", SCANS, "one", None),
         ("What is the shortcut for Small Crossfade to the left?", KEYS, "Crossfade", "Small Crossfade"),
         ("What is the shortcut for the small crossfade knob?", KEYS, "Crossfade", "Small Crossfade Knob"),

@@ -224,6 +224,7 @@ def test_a_component_with_a_line_of_its_own_is_a_block(text: str, read: str) -> 
         ('1. ### Install it\n\n   <Tabs>\n     <TabItem label="A">\n       Do:\n\n       ```sh\n       ls\n    x\n       ```\n'
          "     </TabItem>\n   </Tabs>\n\n   Then:\n2. ## Run [it](a) {#b}\n",
          "1. **Install it**\n\n   **A**\n\n   Do:\n\n   ```sh\n   ls\nx\n   ```\n\n   Then:\n2. **Run [it](a)**"),
+        ("1. ### Set up C#\n2. ### Run ##\n", "1. **Set up C#**\n2. **Run**"),
         ('<Card\n  title="A"\n>\n    It is new.\n</Card>', "**A**\n\nIt is new."),
         ("<Card\n  x={1}\n/>\n    code\n<Card>\n  Text\n</Card>", "code\n\nText"),
         ("```jsx\n<Card>\n    x\n</Card>\n```\n<Card>\nA\n\n    code\n</Card>",
@@ -445,6 +446,8 @@ def test_a_hint_is_called_by_its_style(text: str, read: str) -> None:
     ("text", "read"),
     [
         ('| {{< accesskey "s" >}} | Save |', "| s | Save |"),
+        ('the {{< glossary_tooltip text="node" term_id="node" >}} runs', "the node runs"),
+        ("## Version {{< current-version >}}", "## Version {current-version}"),
         ('{{< version-tag "5.3" >}} Since **then**', "5.3 Since **then**"),
         ('[from source]({{< relref "from-source.md" >}}#now), [x]({% link _a/b.md %})', "from source, x"),
         ('A [map](a.md), {{% siteparam "latest" %}}, {{< kbd >}}Ctrl{{< /kbd >}}', "A [map](a.md), , Ctrl"),

@@ -149,8 +149,9 @@ KEYS = [["Crossfade", "G", "H"], ["Talkover", "`", "`"]]
         (["", "17", "Y"], 1),
         (["", "(in thousands)", "(of all)"], 1),
         (["", "Deck", "Deck"], 1),
-        (["", "Deck 1", "as far as nothing else is said about it."], 2),
-        (["", "Deck 1", "as far as nothing else is said about it.."], 1),
+        (["", "Deck 1", "Deck " + "x" * 35], 2),
+        (["", "Deck 1", "Deck " + "x" * 36], 1),
+        (["", "b", "second"], 1),  # as above
     ],
 )
 def test_a_row_further_down_may_name_the_columns_anew(row: list[str], tables: int) -> None:

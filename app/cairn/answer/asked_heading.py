@@ -1,7 +1,7 @@
 """Which sections have the question as their heading: a manual that asks it in the same words answers it from there on. Pure.
 
 Quotes, backticks, end marks, case and what a heading has in brackets say nothing; what it has in angle brackets ("no tasks <name>
-found") stands for any one word of the question, beside which such a question may say more ("error: ...").
+found") stands for any one word of the question, before which such a question may say more ("error: ...").
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ _NO_WORDS: Final = re.compile(r"[`\"“”„«»*]|\{#[^{}\s]{1,80}\}|(?<!\w)['
 _IN_BRACKETS: Final = re.compile(r"(?<=\s)\([^()]{0,200}\)")
 _PLACEHOLDER: Final = re.compile(r"<[^<>\s]{1,60}>")
 _NUMBERING: Final = re.compile(r"\A\d{1,3}(?:\.\d{1,3}){0,4}[.)]?\s+")
+_QUOTED: Final = re.compile(r"[\"“”„«»]([^\"“”„«»]{3,200})[\"“”„«»]")
 _AT_EDGES: Final = ".,:;?!¿¡…()[]"
 
 
 def is_below_asked(question: str, found: Sequence[Candidate]) -> NDArray[np.bool_]:
     """For each candidate whether it stands below a heading that is the question."""
-    asked = _words(question)
+    asked = _askings(question)
     told: dict[str, bool] = {}
     for one in found:
         if one.path not in told:
@@ -56,26 +57,27 @@ def with_section_first(
 def ends_with_asked(question: str, before: str) -> bool:
     """Whether the last line of a text is the heading, perhaps underlined, so that what stands behind it begins the section."""
     lines = [line for line in before.splitlines() if line.strip() and not is_rule(line)]
-    return bool(lines) and _is_asked(_words(question), lines[-1].lstrip("#>-+* \t"))
+    return bool(lines) and _is_asked(_askings(question), lines[-1].lstrip("#>-+* \t"))
 
 
-def _is_asked(asked: Sequence[str], heading: str) -> bool:
+def _askings(question: str) -> list[list[str]]:
+    """The words of a question, and of what stands behind a colon in it or in quotes: a message that is asked about."""
+    return [_words(part) for part in (question, question.partition(": ")[2], *_QUOTED.findall(question)) if part]
+
+
+def _is_asked(askings: Sequence[Sequence[str]], heading: str) -> bool:
     heading = _NUMBERING.sub("", heading)
     if _PLACEHOLDER.search(heading):
-        return _stands_in(_words(heading), asked)
-    if len(asked) < FEWEST:
-        return False
-    return asked in (_words(heading), _words(_IN_BRACKETS.sub("", heading)))
+        return any(_stands_for(_words(heading), asked) for asked in askings)
+    asked = askings[0]
+    return len(asked) >= FEWEST and asked in (_words(heading), _words(_IN_BRACKETS.sub("", heading)))
 
 
-def _stands_in(pattern: Sequence[str], asked: Sequence[str]) -> bool:
-    """Whether words of which some are to be replaced stand beside each other in a question."""
+def _stands_for(pattern: Sequence[str], asked: Sequence[str]) -> bool:
+    """Whether words of which some are to be replaced are all that is asked."""
     if sum(_PLACEHOLDER.search(word) is None for word in pattern) < FEWEST_LITERAL:
         return False
-    return any(
-        all(_fits(word, said) for word, said in zip(pattern, asked[first:], strict=False))
-        for first in range(len(asked) - len(pattern) + 1)
-    )
+    return len(pattern) == len(asked) and all(map(_fits, pattern, asked))
 
 
 def _fits(word: str, said: str) -> bool:

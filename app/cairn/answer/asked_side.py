@@ -44,7 +44,12 @@ _COUNTS: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.counts)})\s*
 _LOOSE: Final = every(lambda one: one.asked.counted_loosely)
 _SPELLED: Final = frozenset(word for one in languages() for word, number in one.numbers.words.items() if number > 1)
 _WORD: Final = re.compile(r"\w+")
+_HOW: Final = every(lambda one: one.questions.why)
 _YES_NO: Final = every(lambda one: one.questions.yes_no)
+_HEADING: Final = re.compile(r"^#{1,6} [^\n]*$", re.MULTILINE)
+_ENTRY: Final = re.compile(r"\s{0,16}(?:[-*+]|\d{1,3}[.)])\s{1,4}[*_]{0,2}`")
+SHORT: Final = 600  # bound: tests/unit/test_asked_side.py
+"""Characters of a section of one thing, with its default in a paragraph of its own."""
 _BREAK: Final = re.compile(r"\n\s*(?:\n|[-*+>|#]|\d{1,3}[.)])")
 
 
@@ -86,22 +91,26 @@ def _pairs() -> Iterator[tuple[_Side, _Side]]:
 
 
 _OPPOSITES: Final = tuple(_pairs())
+_LIMITS: Final = tuple(side for pair in _OPPOSITES for side in pair if side.anywhere)
 
 
-def asks_default(question: str) -> bool:
-    """Whether it is asked which value something has that nobody has set."""
-    return bool(_ASKS_DEFAULT.search(question))
+def asks_default(question: str, asked: Asked) -> bool:
+    """Whether it is asked which value something has that nobody has set, and not how to restore it, or why it is so."""
+    return not (asked.way or asked.reason) and bool(_ASKS_DEFAULT.search(question))
 
 
-def states_default(one: Candidate, content: str, asked: Asked) -> bool:
+def states_default(one: Candidate, content: str, asked: Asked, *, itself: bool = False) -> bool:
     """Whether a unit, its item or paragraph, or what stands above it has a word for a default, and not only as a label without a
-    value: "Default number of calls: how many are allowed". `content`: of its passage."""
+    value: "Default number of calls: how many are allowed"; or the short section of one thing that it stands in, unless `itself` is
+    asked for. `content`: of its passage."""
     if one.cells is not None:
         header, cells = one.cells.table.header, one.cells.row.cells
         columns = [at for at, name in enumerate(header) if at < len(cells) and _DEFAULT.search(name)]
         return any(_WORD.search(cells[at]) for at in columns) if columns else bool(_DEFAULT.search(one.text))
     if _DEFAULT.search(_CAPITALS.sub("", one.path)):
         return not asked.number or _has_number(one.text)
+    if not itself and (section := _section(content, one.unit.start, one.unit.end)):
+        return bool(_DEFAULT.search(section)) and bool(_VALUE.search(section))
     text = content[slice(*_around(content, one.unit.start, one.unit.end))]
     if _SET_AS.match(text):
         return True
@@ -118,9 +127,17 @@ def with_default_first(
 ) -> list[int]:  # fmt: skip
     """Where the default of something is asked for that has an entry, and the best place of it states none, the first one first of
     its entries that does, and is nearly as good."""
-    if not asks_default(question) or not entries[order[0]]:
+    best = found[order[0]]
+    if not entries[order[0]] or not asks_default(question, asked):
         return list(order)
-    fits = [bool(entries[at]) and states_default(found[at], passages[found[at].rank].content, asked) for at in order]
+    if states_default(best, passages[best.rank].content, asked, itself=True):
+        return list(order)
+    least = scores[order[0]] - near
+    near_entries = (bool(entries[at]) and scores[at] >= least for at in order)
+    fits = [
+        is_near and states_default(found[at], passages[found[at].rank].content, asked, itself=True)
+        for at, is_near in zip(order, near_entries, strict=True)
+    ]
     return with_fitting_first(order, scores, fits, near)
 
 
@@ -142,6 +159,8 @@ def counts_something_else(question: str, best: Candidate, known: Collection[str]
         return False
     if any(_among(word, wanted) for word in told):
         return all(any(_among(word, others) for word in words) for words in counted)
+    if not any(side.said.search(text) for side in _LIMITS for text in (fold_line(question), fold_line(best.text))):
+        return False  # years may be told in months, and staff called employees
     counts = any(word.isalpha() and word not in ALL_STOP_WORDS for words in counted for word in words[:1])
     return counts and any(_among(word, known) for word in wanted)
 
@@ -149,7 +168,9 @@ def counts_something_else(question: str, best: Candidate, known: Collection[str]
 def is_other_side(question: str, asked: Asked, one: Candidate) -> bool:
     """Whether the question has one word of two that are opposites, and a text only the other one: the minimum for the maximum,
     and how to disable for how to enable. What is on, or may not be done, may be told by either."""
-    return any(theirs.is_told(one) and not ours.is_named(one) for ours, theirs in _asked_sides(question, asked))
+    sides = _asked_sides(question, asked)
+    # "maximum" is of several languages, and each of them says the other side in words of its own
+    return any(theirs.is_told(one) for _, theirs in sides) and not any(ours.is_named(one) for ours, _ in sides)
 
 
 def with_asked_side_first(
@@ -169,8 +190,11 @@ def _asked_sides(question: str, asked: Asked) -> list[tuple[_Side, _Side]]:
     folded = fold_line(question)
     if asked.reason or denies(question) or folded.split(" ")[0] in _YES_NO:
         return []
+    asks_way = asked.way or folded.lstrip("¿¡ ").split(" ")[0] in _HOW
     sides = list[tuple[_Side, _Side]]()
     for one, other in _OPPOSITES:
+        if not (one.anywhere or asks_way):
+            continue  # what tells to do the opposite is no answer to how something is done; of facts both words may speak
         has_one, has_other = bool(one.said.search(folded)), bool(other.said.search(folded))
         if has_one != has_other:
             sides.append((one, other) if has_one else (other, one))
@@ -189,6 +213,14 @@ def _noun(behind: str) -> list[str]:
 
 def _among(word: str, words: Collection[str]) -> bool:
     return bool(alike(word, words))
+
+
+def _section(content: str, start: int, end: int) -> str:
+    """All of a short section of one thing, of which the default stands in a line of its own; "" of an entry among others."""
+    above = max((match.end() for match in _HEADING.finditer(content, 0, start)), default=0)
+    below = next((match.start() for match in _HEADING.finditer(content, end)), len(content))
+    among = _ENTRY.match(content, *_around(content, start, end))
+    return content[above:below] if above and not among and below - above <= SHORT else ""
 
 
 def _has_number(text: str) -> bool:

@@ -24,6 +24,7 @@ from cairn.language.linear import bounded
 from cairn.language.tokens import terms
 
 _ASKS_OF_CHANGES: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.changes)})(?!\w)", re.IGNORECASE)
+_BESIDE_RELEASE: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.beside_release)})(?!\w)", re.IGNORECASE)
 _VERSION: Final = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,5}){1,3}(?![\w.]*\d)")
 _DATE: Final = (
     r"(?:(?:19|20)\d\d[-./]\d{1,2}[-./]\d{1,2}|\d{1,2}[-./]\d{1,2}[-./](?:19|20)\d\d"
@@ -36,6 +37,7 @@ _RELEASE: Final = re.compile(
 """A heading of nothing but a version, with what it is of and its date: "orchard 1.1.0 (2019-03-31)"; not "4.2 Outlook 2024"."""
 _NUMBERS_OF: Final = re.compile(r"\d{1,4}(?:\.\d{1,5}){1,3}[\w.+-]{0,12}")
 _SURE_NAME: Final = bounded(rf"(?:{any_of(lambda one: one.asked.change_logs)})", re.IGNORECASE)
+_CHANGES: Final = bounded(rf"(?:{any_of(lambda one: one.asked.changed)})", re.IGNORECASE)
 _MAYBE_NAME: Final = bounded(rf"(?:{any_of(lambda one: one.asked.maybe_change_logs)})", re.IGNORECASE)
 _WORDS: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
@@ -47,6 +49,10 @@ LAST: Final = sys.maxsize
 def asks_of_changes(question: str, asked: Asked) -> bool:
     """Whether it may ask what became otherwise, or in which version; how something is done does so only with a version."""
     return bool(_VERSION.search(question)) or (not asked.way and bool(_ASKS_OF_CHANGES.search(question)))
+
+
+def has_version(text: str) -> bool:
+    return bool(_VERSION.search(text))
 
 
 def release_in(heading: str) -> str:
@@ -77,7 +83,7 @@ def release_asked(question: str, asked: Asked, names: Iterable[str]) -> str:
     """The one version of which all changes, or those of a kind, or the date are asked for; "" where there is none, or something
     else is asked about it. `names`: words that may stand in the question besides, as of the program."""
     versions = _VERSION.findall(question)
-    if len(versions) != 1 or asked.way or asked.reason:
+    if len(versions) != 1 or asked.way or asked.reason or asked.number or _BESIDE_RELEASE.search(question):
         return ""
     version = versions[0].lower().removeprefix("v")
     told = " ".join(_ASKS_OF_CHANGES.sub(" ", f"{question} ").replace(versions[0], " ").split())
@@ -103,8 +109,16 @@ def find_release(marks: Sequence[Landmark], version: str, question: str) -> Rele
     path = marks[at].headings
     inside = list(takewhile(lambda mark: mark.headings[: len(path)] == path, marks[at:]))
     said = frozenset(terms(question))
-    kinds = (mark.headings for mark in inside if len(mark.headings) == len(path) + 1)
-    kind = next((one for one in kinds if not said.isdisjoint(terms(one[-1]))), None)
+    kinds = dict.fromkeys(mark.headings for mark in inside if len(mark.headings) == len(path) + 1)
+    # of several, as of what changed at all, all is told
+    named = [
+        one
+        for one in kinds
+        if not said.isdisjoint(terms(one[-1]))
+        and not _MAYBE_NAME.fullmatch(one[-1])
+        and not _CHANGES.fullmatch(one[-1].strip())
+    ]
+    kind = named[0] if len(named) == 1 else None
     first = next((n for n, mark in enumerate(inside) if kind and mark.headings == kind), 0)
     path = kind or path
     behind = next((n for n in range(at + first, len(marks)) if marks[n].headings[: len(path)] != path), None)

@@ -161,7 +161,7 @@ async def extract(
     if by and is_figures_of_one_document(found[int(words.argmax())], passages):
         by = None
     entries, below_asked = find_entries(question, found, passages), is_below_asked(question, found)
-    own = find_own_places(question, found, passages) | below_asked
+    own = find_own_places(question, found, passages, entries) | below_asked
     read = await read_candidates(question, found, words, passages, by, own) if by else None
     scores = words if read is None else score_read(read)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
@@ -177,9 +177,18 @@ async def extract(
     order = with_manual_first(order, found, scores, passages, question, terms.asked, 2 * NEAR)
     if below_asked.any() and not (terms.asked.anything and not terms.asked.way and below_asked[order[0]]):
         begun = with_section_first(order, below_asked, found, passages)
-        order = begun if await _begins_section(question, found[begun[0]], passages, between) else order
-    judged = order  # what is said in the section that is named is as sure as what its twin says of another
-    order = with_named_twin_first(order, found, scores, passages, question)
+        if await _begins_section(question, found[begun[0]], passages, between):
+            best_below = next(at for at in order if below_asked[at])  # the section is as sure as the best place in it
+            order, judged = begun, [best_below, *(at for at in order if at != best_below)]
+        else:
+            judged = order
+    else:
+        judged = order
+    if (named := with_named_twin_first(order, found, scores, passages, question)) != order:
+        order, judged = (
+            named,
+            order,
+        )  # what is said in the section that is named is as sure as what its twin says of another
     best = quote(order[0], found, scores, terms, passages)
     vectors = await embedder.embed([question, found[judged[0]].in_context])
     features = selection_features(terms, passages, found, measured, words, judged, float(vectors[1] @ vectors[0]))
@@ -190,20 +199,17 @@ async def extract(
     part = other_row or is_one_of_many(terms, found[order[0]])
     supposed = terms.asked.anything and supposes(found[order[0]].text)
     beside = is_what_is_asked_beside(question, terms.asked, found[order[0]].text)
+    doubtful = part or supposed or beside or _is_source_code(best, passages)
+    if doubtful or not may_show_sum(best, terms.asked, passages):
+        confidence = confidence.unsure()
+    certain = confidence  # what is astray may be a guess, but is shown all the same
     astray = _astray(question, terms, found[order[0]], passages, spoken)
-    if (
-        part
-        or supposed
-        or beside
-        or astray
-        or _is_source_code(best, passages)
-        or not may_show_sum(best, terms.asked, passages)
-    ):
+    if astray:
         confidence = confidence.unsure()
     worth = order if read is not None else _with_words(order, found, terms)
     near = choose_nearest(worth, found, scores, terms, passages, min(OTHERS + 1, settings.max_sentences), confidence)
     opposite = asks_what_is_not(question, terms.asked) and not _may_show_denial(best, found[order[0]], passages)
-    is_enough = _is_enough(confidence, terms.asked, enough, features.read)
+    is_enough = _is_enough(certain, terms.asked, enough, features.read)
     if read is not None and entries[order[0]]:
         is_enough = is_enough or confidence.value >= OWN_ENOUGH or has_label(found[order[0]], question)
     if opposite or not (is_enough or below_asked[order[0]]):
@@ -228,7 +234,7 @@ def _astray(
 ) -> tuple[str, ...]:
     """Why the best place is no more than a guess: it states no default where that is asked for, or is of something else."""
     say = replies(language)
-    if asks_default(question) and not states_default(best, passages[best.rank].content, terms.asked):
+    if asks_default(question, terms.asked) and not states_default(best, passages[best.rank].content, terms.asked):
         return (say.no_default,)
     is_other = counts_something_else(question, best, terms.matches) or is_other_side(question, terms.asked, best)
     return (say.other_thing,) if is_other else ()

@@ -87,10 +87,11 @@ def find_entries(question: str, found: Sequence[Candidate], passages: Sequence[P
     return entries
 
 
-def find_own_places(question: str, found: Sequence[Candidate], passages: Sequence[Passage]) -> NDArray[np.bool_]:
+def find_own_places(
+    question: str, found: Sequence[Candidate], passages: Sequence[Passage], entries: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
     """Entries of what the question names; where it has the title of a document word for word that is code of several words, a
     command ("mise use"), those in that document, or all of it: to a model any page of the manual is about "mise"."""
-    entries = find_entries(question, found, passages)
     titles = [_command(passage.title) for passage in passages]
     asked = _said(question)
     longest = max((len(title) for title in titles if title in asked), default=0)

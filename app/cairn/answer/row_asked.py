@@ -36,7 +36,8 @@ def row_called_so(order: Sequence[int], found: Sequence[Candidate], terms: Quest
     Else the best one of its table that is what the question says of its columns, or that is called by more of its words."""
     if (called := _with_such_name(order, found, terms)) is not None or found[order[0]].cells is None:
         return called
-    return _with_such_cells(order, found, terms) or _with_longer_label(order, found, terms)
+    row = _with_such_cells(order, found, terms)
+    return _with_longer_label(order, found, terms) if row is None else row
 
 
 def _with_such_cells(order: Sequence[int], found: Sequence[Candidate], terms: QuestionTerms) -> int | None:

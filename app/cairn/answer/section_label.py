@@ -26,6 +26,7 @@ and the best in another one of the same kind."""
 ALONE: Final = 300  # bound: tests/unit/test_section_label.py
 """Characters of a section that says one thing."""
 
+_ORDINAL: Final = re.compile(r"\A\W{0,3}\d{1,3}[.)]?\s")
 _NUMBERING: Final = re.compile(r"\A\W{0,3}(?:\d{1,3}[.)]\s|\d{1,3}(?:\.\d{1,3}){1,5}\.?\s(?=[^\W\d_]))")
 _DIGIT: Final = re.compile(r"\d")
 
@@ -103,7 +104,7 @@ def _is_named_instead(path: Sequence[str], of_best: Sequence[str], said: frozens
     differ = [at for at, (one, other) in enumerate(zip(path, of_best, strict=True)) if one != other]
     if len(differ) != 1:
         return False
-    own, others = (frozenset(terms(one[differ[0]])) for one in (path, of_best))
+    own, others = (frozenset(terms(_ORDINAL.sub("", one[differ[0]]))) for one in (path, of_best))
     if differ[0] == len(path) - 1:
         own, others = (frozenset(word for word in words if word[0].isdigit()) for words in (own, others))
         if not others:

@@ -409,6 +409,8 @@ class Documents(_Section):
     """What files of a format are called ("deck", "workbook"), by a part of their media type."""
     placeholders: Phrases = ()
     """Titles that programs and templates put where none was written (cairn/ingest/loaders/titles.py)."""
+    contents: Phrases = ()
+    """Above a list that leads to the parts of a page."""
     openings: Phrases = ()
     """Titles of the first page of a folder, which say nothing without its name (cairn/ingest/loaders/titles.py)."""
     sections: Phrases = ()
@@ -581,6 +583,10 @@ class AskedKinds(_Section):
     """The same of what undoes each other, as a text tells to do it: "enable/disable"."""
     changes: Patterns = ()
     """Words of questions about what became otherwise, and in which version: "what changed", "since"."""
+    beside_release: Patterns = ()
+    """What else a question with a version asks: since when, from which one on, who."""
+    changed: Patterns = ()
+    """The section of a release that has changes of no kind: "what changed" asks for all."""
     change_logs: Patterns = ()
     """Names of lists of changes, as files, documents and sections are called."""
     maybe_change_logs: Patterns = ()

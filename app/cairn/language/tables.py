@@ -11,7 +11,8 @@ points of the text that was given. Pure, and linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
@@ -40,7 +41,8 @@ _HEADER_CHARS: Final = PIECE_CHARS // 3
 _MARKUP: Final = re.compile(r"\A(?=#{1,6} |`{3}|~{3}|={2,}\Z|-{2,}\Z)")
 _MOST_COLUMNS: Final = 200
 _MOST_GROUPS: Final = 3
-_LONGEST_NAME: Final = 40
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_LONGEST_NAME: Final = 40  # bound: tests/unit/test_tables.py
 """Characters of a column's name in a row further down; what is longer is said of something."""
 
 Span = tuple[int, int]
@@ -117,15 +119,20 @@ def _parts(
 ) -> Iterator[tuple[Sequence[str], Sequence[Sequence[str]]]]:
     """The table, or where a row further down names the columns anew, each of the tables that are written below each other."""
     begins = 0
+    times = Counter((column, cell) for row in body for column, cell in enumerate(row))
     for at in range(1, len(body) - 1):
-        if at > begins and _names_anew(header, body, at):
+        if at > begins and _names_anew(header, body, at, times):
             yield header, body[begins:at]
             header, begins = body[at], at + 1
     yield header, body[begins:]
 
 
-def _names_anew(header: Sequence[str], body: Sequence[Sequence[str]], at: int) -> bool:
-    """Whether a row between two with labels has none, as the header, and names for all columns that stand nowhere else there."""
+def _names_anew(
+    header: Sequence[str], body: Sequence[Sequence[str]], at: int, times: Mapping[tuple[int, str], int]
+) -> bool:
+    """Whether a row between two with labels has none, as the header, and names for all columns that stand nowhere else: of one
+    kind ("Deck 1", "Deck 2"), or with numbers around it, for a row may leave empty what is as above. `times`: how often cells
+    stand in each column."""
     row = body[at]
     if (
         len(header) < 3
@@ -133,19 +140,23 @@ def _names_anew(header: Sequence[str], body: Sequence[Sequence[str]], at: int) -
         or row[0]
         or not all(row[1:])
         or not all(map(_is_labelled, (body[at - 1], body[at + 1])))
+        or not (_are_alike(row[1:]) or all(any(map(is_value, other[1:])) for other in (body[at - 1], body[at + 1])))
     ):
         return False
     if len({*row}) < len(row) or any(
         is_value(cell) or cell[0] in "([" or len(cell) > _LONGEST_NAME for cell in row[1:]
     ):
         return False
-    return not any(
-        cell == other[column] for other in body if other is not row for column, cell in enumerate(row[1:], 1)
-    )
+    return all(times[column, cell] == 1 for column, cell in enumerate(row[1:], 1))
 
 
 def _is_labelled(row: Sequence[str]) -> bool:
     return bool(row[0]) and any(row[1:])
+
+
+def _are_alike(names: Sequence[str]) -> bool:
+    """Whether all begin with the same word, or are years."""
+    return len({name.split()[0] for name in names}) == 1 or all(map(_YEAR.fullmatch, names))
 
 
 class TableWriter:

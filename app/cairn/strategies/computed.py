@@ -69,7 +69,8 @@ async def compute_answer(run: Run) -> tuple[Outcome | None, ParsedTable | None]:
     found = await run.deps.library.compute_over_table(question, passages) if question is not None else None
     by_rules = _worded(run, found, CONFIDENCE)
     meant = None
-    if by_rules is not None or may_be_told(run.plan.text):  # else the parser has nothing to say, and is not even loaded
+    asked = read_asked(run.plan.text)
+    if by_rules is not None or not (asked.way or asked.reason):  # how something is done no table says
         meant = await _parse(run, passages, needed=by_rules is None)
     by_parser = None
     if meant is not None and (by_rules is not None or meant.parsed.certainty >= CERTAIN):
@@ -82,7 +83,7 @@ async def compute_answer(run: Run) -> tuple[Outcome | None, ParsedTable | None]:
     run.record.spent("answer", began)
     if chosen is not None:
         return await _told(run, chosen), None
-    return None, meant
+    return None, meant if may_be_told(run.plan.text) else None
 
 
 def asks_how(question: str) -> bool:

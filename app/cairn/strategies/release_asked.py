@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from cairn.answer.answer_type import read_asked
-from cairn.answer.change_log import ReleaseSection, find_release, is_change_log, release_asked
+from cairn.answer.change_log import ReleaseSection, find_release, has_version, is_change_log, release_asked
 from cairn.answer.release_told import as_section, tell_date, tell_release
 from cairn.answer.sections_below import MOST_MARKS
 from cairn.domain.answer import Draft
@@ -26,6 +26,8 @@ LONGEST: Final = 20_000
 async def tell_asked_release(run: Run, question: str, passages: Sequence[Passage], first: int) -> Draft | None:
     """The section of the release that the question names, or its date; None where it asks something else, or no change log that
     was found has it."""
+    if not has_version(question):
+        return None
     logs = {one.document_id: one for one in passages if not one.url and is_change_log(one)}
     asked = read_asked(question)
     for log in list(logs.values())[:MOST_LOGS]:

@@ -70,7 +70,10 @@ _CLOSES: Final = re.compile(r"[\w)\]\"'`*][ \t]{1,9}\Z")
 _STOPS: Final = frozenset("].,;:")
 _BAR: Final = re.compile(r"&(?:#124|#x7c|vert|verbar|vertbar|VerticalLine);", re.IGNORECASE)
 _MARKED_HEADING: Final = re.compile(r"^ {0,3}(#{1,6})[ \t]", re.MULTILINE)
-_ENDS_PART: Final = re.compile(r"</details\s{0,9}>\s{0,99}(?:<details|<h[1-6]|</|#{1,6}[ \t]|\Z)", re.IGNORECASE)
+_ENDS_PART: Final = re.compile(
+    r"</details\s{0,9}>\s{0,99}(?:<details[^<>]{0,200}>\s{0,99}<summary[^<>]{0,200}>[^?\uff1f\u061f]{1,500}[?\uff1f\u061f]\s{0,9}</summary|<h[1-6]|#{1,6}[ \t]|\Z)",
+    re.IGNORECASE,
+)
 _ASKS: Final = ("?", "\uff1f", "\u061f")
 _DEEPEST: Final = 6
 _LONGEST_ANSWER: Final = 20_000
@@ -102,7 +105,8 @@ class Unfolding:
     def is_last(self, position: int) -> bool:
         """Whether what unfolds goes on to the next such, to a heading or to the end: then its question may be a heading."""
         end = self.document.find("</details", self.at + position, self.at + position + _LONGEST_ANSWER)
-        return end >= 0 and bool(_ENDS_PART.match(self.document, end))
+        nested = end >= 0 and self.document.find("<details", self.at + position, end) >= 0
+        return end >= 0 and not nested and bool(_ENDS_PART.match(self.document, end))
 
 
 def without_html(text: str, closed: Collection[str] = (), place: Unfolding | None = None) -> str:

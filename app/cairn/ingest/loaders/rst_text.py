@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache
 from itertools import pairwise, takewhile, zip_longest
 from textwrap import indent
 from typing import Any, Final
@@ -11,7 +12,9 @@ from typing import Any, Final
 from docutils import nodes
 
 from cairn.ingest.loaders import render
+from cairn.language.lexicon import every
 from cairn.language.tables import render_table
+from cairn.language.text import fold_line
 
 _LONGEST_TERM: Final = 200
 """Characters of a term of a list of definitions; a longer one is text."""
@@ -37,8 +40,10 @@ _WRONG: Final = 3
 """Of what docutils says of a document, the level from which on it leaves lines out."""
 _MOST_BETWEEN: Final = 8
 """Blocks below an item that belong to it although they are not set in."""
-_LEADS_ON: Final = 4
-"""Words of the line above a list that is a table of contents; more of them say what the parts are."""
+_OF_PICTURES: Final = re.compile(r"(?:name|tag|version|size|width|height|format|type|url|path|id)\Z", re.IGNORECASE)
+_SIGNS: Final = {
+    "nbsp": " ", "reg": "®", "trade": "™", "copy": "©", "deg": "°", "mdash": "—", "ndash": "–", "rarr": "→", "times": "×"
+}  # fmt: skip
 _LONGEST_NOTE: Final = 200
 """Of a footnote that stands in brackets where it is referred to."""
 _NO_ROOM: Final = (
@@ -377,7 +382,9 @@ class DoctreeWriter:
         if key not in self.definitions:
             key = next((one for one in self.definitions if one.lower() == key.lower()), key)
         if key not in self.definitions:
-            return "" if _PICTURE.search(name) else " " if name == "nbsp" else f"{{{name}}}"
+            if _PICTURE.search(name) and not _OF_PICTURES.search(name):
+                return ""
+            return _SIGNS.get(name, f"{{{name}}}")
         if key in self.unfinished:
             return name
         if key not in self.replaced:
@@ -424,18 +431,23 @@ def _drop_navigation(tree: Any) -> None:
 
 
 def _is_contents(lead: Any, listed: Any, places: Collection[str]) -> bool:
-    """Whether it is a few words, and a list of links to some places of the document."""
+    """Whether it says that a table of contents follows, and a list of links to some places of the document does."""
     return (
         isinstance(lead, nodes.paragraph | nodes.rubric)
         and isinstance(listed, nodes.bullet_list)
         and len(listed.children) > 1
-        and len(lead.astext().split()) <= _LEADS_ON
+        and fold_line(lead.astext()).strip(" :.*") in _contents()
         and all(
             isinstance(said, nodes.bullet_list) or (isinstance(said, nodes.paragraph) and _leads_to(said, places))
             for item in listed.findall(nodes.list_item)
             for said in item.children
         )
     )
+
+
+@cache
+def _contents() -> frozenset[str]:
+    return frozenset(fold_line(phrase) for phrase in every(lambda one: one.documents.contents))
 
 
 def _leads_to(node: Any, places: Collection[str]) -> bool:

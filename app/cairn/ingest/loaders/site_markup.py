@@ -127,6 +127,7 @@ _IN_LINE: Final = re.compile(
     r"|\{\{[<%][ \t]{0,9}(?P<end>/)?[ \t]{0,9}(?P<name>[A-Za-z][\w./-]{0,60})(?P<rest>(?:[ \t][^{}\n`]{0,300})?)[%>]\}\}"
 )
 """Shortcodes of Hugo beside other text, or in the place of an address."""
+_CLOSED_HEADING: Final = re.compile(r"(?<=[ \t])#++[ \t]*\Z")
 _ONE_SAID: Final = re.compile(r"[ \t]{0,9}(?:(?:text|label)=)?[\"'](?P<said>[^\"'\n]{1,200})[\"'][ \t]{0,9}/?\Z")
 _NAMES_ELSEWHERE: Final = frozenset(
     {
@@ -203,11 +204,18 @@ def _read_sign(match: re.Match[str]) -> str:
 
 
 def _in_line(match: re.Match[str]) -> str:
-    """One whose only argument is in quotes shows that; of an address that is not known, the text that leads to it is left."""
+    """One whose only argument is in quotes, or that has a text, shows that, a version its name; of an address that is not known,
+    the text that leads to it is left."""
     if not match["name"]:
         return match["code"] or match["linked"]
-    said = _ONE_SAID.match(match["rest"])
-    return said["said"] if said and not match["end"] and match["name"].lower() not in _NAMES_ELSEWHERE else ""
+    name = match["name"].lower()
+    if match["end"] or name in _NAMES_ELSEWHERE:
+        return ""
+    if said := _ONE_SAID.match(match["rest"]):
+        return said["said"]
+    named = {(one["name"] or "").lower(): one["said"] for one in _CALLED.finditer(match["rest"])}
+    bare = not match["rest"].strip() and "version" in name
+    return named.get("text") or named.get("label") or (f"{{{match['name']}}}" if bare else "")
 
 
 def _shown(match: re.Match[str]) -> str:
@@ -672,7 +680,7 @@ class _Blocks:
         self.at_top = self.at_top and not bare
         if "##" in bare and (headed := _HEADED_ITEM.match(line)):  # a part of the item, not of the document
             self.at += len(line)
-            said = without_attributes(f"## {headed['said']}").lstrip("# ").rstrip("# \t")
+            said = _CLOSED_HEADING.sub("", without_attributes(f"## {headed['said']}").removeprefix("## ")).strip()
             self._labelled(f"{headed['mark']}{render.run_in(said)}\n")
             return
         self._labelled(self._defined(without_attributes(self._uncommented(line), self.text, self.at)))
