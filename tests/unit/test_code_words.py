@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -77,6 +78,27 @@ def test_a_constant_is_shown_with_the_line_that_sets_it() -> None:
         write_finding("en", finding, cited("LIMIT = 20"), 50)
         == "`a.py::LIMIT` is defined in a.py:1 [1]:\n- `LIMIT = 20`"
     )
+
+
+def test_what_a_symbol_does_is_said_by_its_documentation() -> None:
+    text = DeclarationText("def load(a)", ("a",), "", "Loads.", (), (), told="Loads.\n\nTwice.")
+    subject = CodeSubject("a.py::load", "function", place(2), (CodeFact("", place(1)),), declaration=text)
+    finding = CodeFinding(SymbolQuery("load", aspect="does"), (subject,))
+    assert write_finding("en", finding, cited("Loads.", "def load(a):"), 50) == (
+        "Loads.\n\nTwice. [1]\n\n`a.py::load` is defined in a.py:2 [2]:\n- `def load(a)`"
+    )
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "it"])
+@pytest.mark.parametrize("aspect", ["does", "shown"])
+def test_source_is_shown_as_a_block_with_what_is_left_out(language: str, aspect: str) -> None:
+    text = DeclarationText("def load()", (), "", "", (), (), source="def load():\n    '```'", missing=1)
+    said = write_finding(language, declared(aspect, text), {}, 50)
+    assert "\n````\ndef load():\n    '```'\n````\n\n" in said
+    assert "docstring" in said.partition("````")[0].lower() if aspect == "does" else "docstring" not in said.lower()
+    assert "1" in said.rpartition("````")[2]
+    commented = write_finding(language, declared("does", replace(text, told="Loads.", commented=True)), {}, 50)
+    assert "docstring" in commented.partition("\n\nLoads.")[0].lower()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cairn.domain.code import SymbolQuery
-from cairn.graph.code.questions import wanted_symbols
+from cairn.graph.code.questions import asked_of_code, wanted_symbols
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from cairn.graph.code.questions import wanted_symbols
     [
         ("`outline_of` in `app/graph/code/outline.py`", SymbolQuery("outline_of", "app/graph/code/outline.py")),
         ("explain run in app/jobs/worker.py", SymbolQuery("run", "app/jobs/worker.py")),
-        ("What does Client.send do?", SymbolQuery("Client.send")),
+        ("What does Client.send do?", SymbolQuery("Client.send", aspect="does")),
         ("What is module::symbol?", SymbolQuery("module.symbol")),
         ("How does `x` work", SymbolQuery("x")),
         ("what does the method `run` of `Worker` do", SymbolQuery("Worker.run")),
@@ -48,6 +48,28 @@ from cairn.graph.code.questions import wanted_symbols
         ("Où est définie la fonction charger ?", SymbolQuery("charger", aspect="defined")),
         ("¿Dónde está definida la función cargar?", SymbolQuery("cargar", aspect="defined")),
         ("Wo ist laden definiert?", SymbolQuery("laden", aspect="defined")),
+        ("What does the function fetch_all do?", SymbolQuery("fetch_all", aspect="does")),
+        ("what is DigestAuth used for?", SymbolQuery("DigestAuth", aspect="does")),
+        ("Was macht die Funktion fetch_all?", SymbolQuery("fetch_all", aspect="does")),
+        ("Que fait la fonction fetch_all ?", SymbolQuery("fetch_all", aspect="does")),
+        ("À quoi sert DigestAuth ?", SymbolQuery("DigestAuth", aspect="does")),
+        ("¿Qué hace la función fetch_all?", SymbolQuery("fetch_all", aspect="does")),
+        ("Cosa fa la funzione fetch_all?", SymbolQuery("fetch_all", aspect="does")),
+        ("show me the code of fetch_all", SymbolQuery("fetch_all", aspect="shown")),
+        ("show me fetch_all's code", SymbolQuery("fetch_all", aspect="shown")),
+        ("Show me the implementation of DigestAuth", SymbolQuery("DigestAuth", aspect="shown")),
+        ("Zeig mir den Code von fetch_all", SymbolQuery("fetch_all", aspect="shown")),
+        ("Montre-moi le code de la fonction fetch_all", SymbolQuery("fetch_all", aspect="shown")),
+        ("Muéstrame el código de fetch_all", SymbolQuery("fetch_all", aspect="shown")),
+        ("Mostrami il codice di fetch_all", SymbolQuery("fetch_all", aspect="shown")),
+        ("what is MAX_SIZE", SymbolQuery("MAX_SIZE", aspect="value")),
+        ("What's the value of `LIMIT`?", SymbolQuery("LIMIT", aspect="value")),
+        ("what is MAX_SIZE in a/b.py?", SymbolQuery("MAX_SIZE", "a/b.py", aspect="value")),
+        ("Welchen Wert hat MAX_SIZE?", SymbolQuery("MAX_SIZE", aspect="value")),
+        ("Was ist MAX_SIZE?", SymbolQuery("MAX_SIZE", aspect="value")),
+        ("Quelle est la valeur de MAX_SIZE ?", SymbolQuery("MAX_SIZE", aspect="value")),
+        ("¿Cuál es el valor de MAX_SIZE?", SymbolQuery("MAX_SIZE", aspect="value")),
+        ("Qual è il valore di MAX_SIZE?", SymbolQuery("MAX_SIZE", aspect="value")),
     ],
 )
 def test_what_a_question_names(question: str, expected: SymbolQuery) -> None:
@@ -59,11 +81,33 @@ def test_what_a_question_names(question: str, expected: SymbolQuery) -> None:
     [
         "Who was Marie Curie?", "What is the function of the liver?", "How do I call the doctor?", "Where is Paris?",
         "Which class of drugs treats malaria?", "e.g. the U.S. economy, version 1.2", "", "?", "what class is a whale",
+        "what does the backup command do?", "What does Syncthing do?", "what does backup do?",
+        "What is the value of the deposit?",
+        "Show me the code for Germany", "Was macht der Befehl backup?", "Que fait la commande backup ?", "What is SSL?",
+        "¿Qué hace el comando backup?", "Cosa fa il comando backup?", "What is the value of GDP?",
         "Quelle est la fonction de ce document ?", "¿Cuál es la función del hígado?", "Was ist die Funktion der Leber?",
     ],
 )  # fmt: skip
 def test_plain_questions_name_no_symbol(question: str) -> None:
     assert wanted_symbols(question) == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("What does Client do?", SymbolQuery("Client", aspect="does")),
+        ("Was macht Client?", SymbolQuery("Client", aspect="does")),
+        ("what does the method `run` of `Worker` do", SymbolQuery("Worker.run", aspect="does")),
+        ("What is the value of LIMIT?", SymbolQuery("LIMIT", aspect="value")),
+        ("what does backup do?", None), ("what does the backup command do?", None), ("what is the value of the deposit?", None),
+        ("show me the code of the callers", None),
+    ],
+)  # fmt: skip
+def test_a_plain_word_with_a_capital_may_be_a_symbol_where_code_has_it(
+    question: str, expected: SymbolQuery | None
+) -> None:
+    assert asked_of_code(question) == expected
+    assert all(one.aspect is None for one in wanted_symbols(question))
 
 
 def test_long_and_strange_questions_end() -> None:

@@ -12,7 +12,10 @@ SEPARATOR: Final = "::"
 SymbolKind = Literal["module", "class", "function", "method"]
 """A class is whatever types are made of: struct, trait, interface, enum."""
 CodeRelation = Literal["contains", "imports", "calls", "inherits"]
-DeclarationAspect = Literal["defined", "returns", "takes", "raises"]
+DeclarationAspect = Literal["defined", "returns", "takes", "raises", "does", "shown", "value"]
+SPOKEN: Final[frozenset[DeclarationAspect]] = frozenset({"does", "shown", "value"})
+"""Aspects that people ask about anything ("what does it do?", "show me the code", "what is it?"): nothing is said of code where
+no symbol is so called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +182,13 @@ class DeclarationText:
     summary: str
     gives: tuple[CodeFact, ...]
     raises: tuple[CodeFact, ...]
+    told: str = ""
+    """What its documentation says, or the comment above it."""
+    commented: bool = False
+    """That is a comment, where its language has a string for it."""
+    source: str = ""
+    """Its lines, or the first ones; of these `missing` are left out."""
+    missing: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ SHARED: Final[Mapping[str, str]] = {
 }
 """Definitions that every file may use."""
 _LEFT_TO_ROOMS: Final = frozenset(
-    {"the", "kind", "name", "file", "module", "path", "x", "year", "high", "tongue", "type"}
+    {"the", "kind", "name", "file", "module", "path", "constant", "x", "year", "high", "tongue", "type"}
 )
 """Names that cairn/graph/code/questions.py and cairn/query/listing.py fill."""
 _REFERENCE: Final = re.compile(r"(?<!\?P)<(\w+)>")
@@ -530,14 +530,26 @@ class Symbols(_Section):
     """Words beside such words that are no symbols."""
     asked: tuple[
         tuple[
-            Literal["calls", "inherits", "imports", "contains", "defined", "returns", "takes", "raises"],
+            Literal[
+                "calls",
+                "inherits",
+                "imports",
+                "contains",
+                "defined",
+                "returns",
+                "takes",
+                "raises",
+                "does",
+                "shown",
+                "value",
+            ],
             Literal["in", "out"],
             str,
         ],
         ...,
     ] = ()
     """Relation or aspect, whether it is asked from its end ("who calls x": in), and a pattern with <the> and one of <name>,
-    <file> (or a name), <module> (also of another package) and <path> (a file alone)."""
+    <file> (or a name), <module> (also of another package), <path> (a file alone) and <constant> (one with "_" in it)."""
     holders: Patterns = ()
     """Words for what holds code; beside one a plain word is meant as a name of code: "which files import x"."""
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
+from cairn.domain.code import SEPARATOR, SPOKEN
 from cairn.domain.plan import Intent
 from cairn.domain.question import Turn
 from cairn.graph.code.questions import asked_of_code
@@ -260,8 +261,9 @@ def _symbol(question: str, answer: str) -> str:
     """The symbol of code that a question asks about, where its answer was made of symbols: of such an answer the other names
     are paths and lines, which nobody goes on to ask about by "it"."""
     asked = asked_of_code(question)
-    name = asked.name if asked else ""
-    return name if name and f"{name.rpartition('.')[2]}`" in answer else ""
+    if asked is None or not asked.name or (asked.aspect in SPOKEN and SEPARATOR not in answer):
+        return ""
+    return asked.name if f"{asked.name.rpartition('.')[2]}`" in answer else ""
 
 
 def _own_names(text: str, language: str, names: Names) -> tuple[str, ...]:

@@ -74,11 +74,12 @@ def _shown(finding: CodeFinding) -> Iterator[SymbolPlace]:
     """Places in the order in which the answer names them."""
     declared = finding.query.relation is None
     for subject in finding.subjects:
-        if declared and subject.place:
+        told = bool(subject.declaration and subject.declaration.told)
+        if declared and subject.place and not told:
             yield subject.place
         yield from (one.place for one in subject.known[:LISTED])
         yield from _statements(finding, subject)
-        if not declared and subject.place:
+        if (not declared or told) and subject.place:
             yield subject.place
     yield from (one.place for one in finding.open_lines()[:LISTED])
     yield from (one.place for one in finding.seen)

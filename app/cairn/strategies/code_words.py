@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 
 from cairn.domain.answer import Citation
-from cairn.domain.code import CodeFact, CodeFinding, CodeSubject, DeclarationText, SymbolPlace
+from cairn.domain.code import SPOKEN, CodeFact, CodeFinding, CodeSubject, DeclarationText, SymbolPlace
+from cairn.language.code_fences import fence_around
 from cairn.language.lexicon import replies
 
 Cited = Mapping[SymbolPlace, Citation]
@@ -96,6 +97,9 @@ def _declared(language: str, finding: CodeFinding, subject: CodeSubject, cited: 
     say, read = replies(language).code, subject.declaration
     place = f"{_where(subject.place)}{_mark(subject.place, cited)}" if subject.place else ""
     name = f"`{subject.name}`"
+    if read and finding.query.aspect in SPOKEN:
+        yield from _described(say, finding.query.aspect == "shown", subject, read, place, cited)
+        return
     if read and read.summary:
         yield from (read.summary, "")
     if read is None or finding.query.aspect == "defined":
@@ -126,6 +130,23 @@ def _declared(language: str, finding: CodeFinding, subject: CodeSubject, cited: 
                 else f"{say['raises_nothing'].format(name=name)}."
             )
             yield from _listed(read.raises, cited)
+
+
+def _described(
+    say: Mapping[str, str], shown: bool, subject: CodeSubject, read: DeclarationText, place: str, cited: Cited
+) -> Iterator[str]:
+    """What is written of a definition, and its signature; or lines of its source."""
+    where = say["defined"].format(name=f"`{subject.name}`", place=place)
+    if read.told:
+        mark = "".join(_mark(one.place, cited) for one in subject.known)
+        if read.commented:
+            yield from (say["commented"], "")
+        yield from (f"{read.told}{mark}", "", f"{where}:", f"- {_ticked(read.signature)}")
+        return
+    fence = fence_around(read.source)
+    yield from (f"{where}:" if shown else f"{where}. {say['undocumented']}", f"{fence}\n{read.source}\n{fence}")
+    if read.missing:
+        yield from ("", _counted(say, "missing", read.missing))
 
 
 def _returned(say: Mapping[str, str], name: str, read: DeclarationText, cited: Cited) -> Iterator[str]:

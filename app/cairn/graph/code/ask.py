@@ -18,6 +18,7 @@ from uuid import UUID
 from cairn.domain.code import (
     BUILTIN,
     SEPARATOR,
+    SPOKEN,
     CodeFact,
     CodeFinding,
     CodeSubject,
@@ -29,7 +30,14 @@ from cairn.domain.document import NO_SOURCE_TYPES, Collection
 from cairn.domain.graph import EntityKey, entity_id, relation_id
 from cairn.domain.principal import Principal
 from cairn.graph.code.callers import CONSTRUCTORS, called_name, lines_that_call, lines_that_name, split_calls
-from cairn.graph.code.declaration import hide, read_declaration
+from cairn.graph.code.declaration import (
+    first_lines,
+    hide,
+    read_declaration,
+    read_documentation,
+    whole_lines,
+    whole_statement,
+)
 from cairn.graph.code.languages import family_of
 from cairn.graph.code.links import CodeLinks, NamedDefinition, Tie
 from cairn.graph.code.rows import DEFINED, REFERRED
@@ -46,6 +54,12 @@ MOST_FILES: Final = 200
 """Files whose text is looked through for a name."""
 MOST_SEEN: Final = 5
 """Lines that are shown of a name that nothing defines."""
+MOST_SOURCE: Final = 900  # bound: tests/unit/test_code_documentation.py
+"""Characters of source code that an answer shows, of all definitions together."""
+MOST_TOLD: Final = 600  # bound: tests/unit/test_code_documentation.py
+"""And of documentation."""
+MOST_BEGUN: Final = 300  # bound: tests/unit/test_code_documentation.py
+"""And of what has none the first lines."""
 _KEPT: Final = 4
 """Collections whose names are kept at hand."""
 
@@ -77,10 +91,23 @@ async def ask_code(
         return None
     asker = _Asker(connection, principal, collection.id, links, query)
     chosen = select_definitions(query, links)
+    if query.aspect in SPOKEN:
+        chosen = [one for one in chosen if _is_spoken_of(one, query, links)]
     finding = await asker.answer(chosen[:MOST_SUBJECTS], tuple(chosen[MOST_SUBJECTS:]))
+    if query.aspect in SPOKEN and not finding.subjects:
+        return None
     if query.marked or (finding.subjects and _says_something(finding)):
         return finding
     return None
+
+
+def _is_spoken_of(normal: str, query: SymbolQuery, links: CodeLinks) -> bool:
+    """Whether a definition is meant by a name that may be any word: spelled as it is, and of a plain word one that people know by
+    its name alone, which a method has not."""
+    kind, spelled = links.kind(normal), called_name(normal) == query.name.rpartition(".")[2]
+    if query.marked:
+        return spelled or query.aspect != "value"
+    return spelled and kind in ("class", "function")
 
 
 def _says_something(finding: CodeFinding) -> bool:
@@ -324,10 +351,31 @@ class _Asker:
         made = []
         for normal, source in wanted.items():
             for spot in spots.get(source, ()):
-                made.append(await self._declared(normal, source, spot, texts[spot[0]]))
-        if made or self.query.aspect != "defined" or not self.query.marked:
+                declared = await self._declared(normal, source, spot, texts[spot[0]])
+                made.append(await self._told(declared, spot, texts[spot[0]], sum(map(len, spots.values()))))
+        if made or not self.query.marked:
             return made
-        return await self._assigned()
+        loud = self.query.aspect in SPOKEN and self.query.name.rpartition(".")[2].isupper()
+        return await self._assigned() if loud or self.query.aspect == "defined" else []
+
+    async def _told(self, subject: CodeSubject, spot: Spot, text: str, several: int) -> CodeSubject:
+        """With its documentation, or its source; of `several` definitions each has its share of what an answer shows."""
+        document_id, path, *span = spot
+        declared, aspect = subject.declaration, self.query.aspect
+        if declared is None or aspect not in SPOKEN:
+            return subject
+        start, end = whole_lines(text, (span[0], span[1]))
+        if aspect == "shown":
+            whole = await self._facts([(subject.name, (document_id, path, start, end))])
+            place = whole[0].place if whole else subject.place
+            source, missing = first_lines(text, (start, end), MOST_SOURCE // several)
+            return replace(subject, place=place, declaration=replace(declared, source=source, missing=missing))
+        found = read_documentation(text, (span[0], span[1]), path, MOST_TOLD // several)
+        if found is None:
+            source, missing = first_lines(text, (start, end), MOST_BEGUN // several)
+            return replace(subject, declaration=replace(declared, source=source, missing=missing))
+        where = await self._facts([(subject.name, (document_id, path, *found.span))])
+        return replace(subject, known=where, declaration=replace(declared, told=found.told, commented=found.commented))
 
     def _declared_by(self, normal: str) -> str:
         if self.links.kind(normal) == "class" and self.query.aspect in ("takes", "raises", "returns"):
@@ -357,7 +405,8 @@ class _Asker:
         found = [
             (document_id, path, *span)
             for document_id, path, text in await self._texts_with(name)
-            for span in assignments(name, text, MOST_SEEN)
+            for start, end in assignments(name, text, MOST_SEEN)
+            for span in [(start, max(end, whole_statement(text, start, path)))]
         ]
         facts = await self._facts([(name, spot) for spot in found])
         return [CodeSubject(f"{one.place.path}{SEPARATOR}{name}", "", one.place) for one in facts[:MOST_SUBJECTS]]

@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from inspect import cleandoc
+from itertools import accumulate
+from textwrap import dedent
 from typing import Final
 
 from cairn.graph.code.languages import family_of
@@ -46,6 +49,12 @@ _SENTENCE: Final = re.compile(r".+?[.!?](?=\s|$)|.+", re.DOTALL)
 _COMMENT_LINES: Final = re.compile(r"(?:^[ \t]*+(?://|#)[^\n]*+\n){1,40}+\Z", re.MULTILINE)
 _QUOTE: Final = re.compile(r'\s{0,200}(?:[rRuU]{0,2})("""|\'\'\'|"|\')')
 _MARKS: Final = bounded(r"^[ \t]*(?:///?!?|#+|/\*\*?|\*/|\*)[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)
+_NO_PROSE: Final = re.compile(
+    r"[ \t]*(?:```|~~~|>>>|[-=*]{4,}|#|\||\.\. |@\w|:\w{1,40}[ :]|"
+    r"\*{0,2}(?:Parameters|Arguments|Args|Attributes|Returns?|Yields|Raises|Examples?|Notes?)\*{0,2}:?\*{0,2}[ \t]*$)"
+)
+"""Lines of documentation that begin an example, a heading, a table, or a list of parameters."""
+_WORD: Final = re.compile(r"[^\W\d_]{3}")
 _OPEN, _CLOSE = "([{", ")]}"
 
 
@@ -82,6 +91,74 @@ def read_declaration(text: str, span: Span, name: str, path: str) -> Declaration
     spoken = " ".join(_MARKS.sub("", text[slice(*summary)]).split()) if summary else ""
     signature = (start, start + len(text[start : start + head].rstrip(" \t\n:{=")))
     return Declaration(signature, parameters, returns, gives, raises, summary, spoken)
+
+
+@dataclass(frozen=True, slots=True)
+class Documentation:
+    """What is written of a definition: `span` of it, and its paragraphs without marks; `commented`: in a comment, though the
+    language has a string for it."""
+
+    span: Span
+    told: str
+    commented: bool
+
+
+def read_documentation(text: str, span: Span, path: str, most: int) -> Documentation | None:
+    """The string that a body of Python begins with, else the comment above; at most about `most` characters of it, and only
+    what is said before the first example, heading or rule."""
+    start, end = whole_lines(text, span)
+    family = family_of(path)
+    python = family == "python"
+    body = span[0] + _head_end(hide(text[slice(*span)], family), family)
+    for found, commented in ((_inside(text, body, end) if python else None, False), (_above(text, start), True)):
+        if found and (told := _told(_bare(text, found, commented=commented), most)):
+            begin, close = found
+            return Documentation((close - len(text[begin:close].lstrip()), close), told, commented and python)
+    return None
+
+
+def _bare(text: str, span: Span, *, commented: bool) -> str:
+    said = text[slice(*span)]
+    return _MARKS.sub("", said) if commented else said
+
+
+def whole_lines(text: str, span: Span) -> Span:
+    """From the first of its decorators, or the beginning of its line."""
+    start = text.rfind("\n", 0, span[0]) + 1
+    for _ in range(MOST_STATEMENTS):
+        above = text.rfind("\n", 0, max(start - 1, 0)) + 1
+        if above >= start or not text[above:start].lstrip().startswith(("@", "#[")):
+            break
+        start = above
+    return start, span[1]
+
+
+def first_lines(text: str, span: Span, most: int) -> tuple[str, int]:
+    """The source of a definition as far as whole lines of `most` characters go, one at least, moved to the left; and how many
+    lines are left out."""
+    lines = dedent(text[slice(*span)].expandtabs(4)).rstrip().split("\n")
+    ends = accumulate(len(line) + 1 for line in lines)
+    kept = max(1, sum(end <= most for end in ends))
+    return "\n".join(lines[:kept])[: 2 * most], len(lines) - kept
+
+
+def whole_statement(text: str, start: int, path: str) -> int:
+    """Where a statement that begins at `start` ends: with its line, or the brackets that are open there."""
+    body = hide(text[start : start + _LONGEST], family_of(path))
+    return start + _statement_end(body, 0)
+
+
+def _told(text: str, most: int) -> str:
+    """Paragraphs of documentation; a last one that announces what is left out is left out, too."""
+    lines = cleandoc(text).split("\n")
+    stop = next((n for n, line in enumerate(lines) if n and _NO_PROSE.match(line)), len(lines))
+    kept = "\n".join(lines[:stop]).strip()
+    paragraphs = re.split(r"\n[ \t]*\n", kept)
+    while len(paragraphs) > 1 and (paragraphs[-1].rstrip().endswith(":") or sum(map(len, paragraphs)) > most):
+        paragraphs.pop()
+    told = "\n\n".join(paragraphs).strip()
+    told = told if len(told) <= most else f"{told[: told.rfind(' ', 0, most)]} …"
+    return told if _WORD.search(told) else ""
 
 
 def hide(code: str, family: str) -> str:
@@ -175,37 +252,51 @@ def _statements(pattern: re.Pattern[str], body: str) -> Iterator[Span]:
     for number, found in enumerate(pattern.finditer(body)):
         if number >= MOST_STATEMENTS:
             return
-        depth, at = 0, found.start()
-        while at < len(body) and at - found.start() < 400:
-            char = body[at]
-            if char in _OPEN:
-                depth += 1
-            elif char in _CLOSE:
-                depth -= 1
-            if (depth <= 0 and char in "\n;") or depth < 0:
-                break
-            at += 1
-        yield found.start(), found.start() + len(body[found.start() : at].rstrip())
+        yield found.start(), _statement_end(body, found.start())
+
+
+def _statement_end(body: str, start: int) -> int:
+    depth, at = 0, start
+    while at < len(body) and at - start < 400:
+        char = body[at]
+        if char in _OPEN:
+            depth += 1
+        elif char in _CLOSE:
+            depth -= 1
+        if (depth <= 0 and char in "\n;") or depth < 0:
+            break
+        at += 1
+    return start + len(body[start:at].rstrip())
 
 
 def _inside_summary(text: str, start: int, head: int, end: int) -> Span | None:
     """The first sentence of the string that a body of Python begins with."""
+    found = _inside(text, head, end)
+    return _first_sentence(text, *found) if found else None
+
+
+def _inside(text: str, head: int, end: int) -> Span | None:
     found = _QUOTE.match(text, head, end)
     if not found:
         return None
     close = text.find(found[1], found.end(), end)
-    return _first_sentence(text, found.end(), close if close >= 0 else end)
+    return found.end(), close if close >= 0 else end
 
 
 def _summary_above(text: str, start: int) -> Span | None:
     """The first sentence of the comment right above."""
+    found = _above(text, start)
+    return _first_sentence(text, *found) if found else None
+
+
+def _above(text: str, start: int) -> Span | None:
     line = text.rfind("\n", 0, start) + 1
     begin = max(0, line - _LONGEST)
     above = text[begin:line]
     if above.rstrip().endswith("*/") and (opened := above.rfind("/*", 0, len(above.rstrip()) - 2)) >= 0:
-        return _first_sentence(text, begin + opened, line)
+        return begin + opened, line
     found = _COMMENT_LINES.search(above)
-    return _first_sentence(text, begin + found.start(), line) if found else None
+    return (begin + found.start(), line) if found else None
 
 
 def _first_sentence(text: str, start: int, end: int) -> Span | None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, cast
 
-from cairn.domain.code import CodeRelation, DeclarationAspect, SymbolQuery
+from cairn.domain.code import SPOKEN, CodeRelation, DeclarationAspect, SymbolQuery
 from cairn.language.lexicon import any_of, every, languages
 from cairn.language.linear import bounded
 from cairn.language.text import fold
@@ -43,10 +43,14 @@ _ASPECTS: Final[Mapping[str, DeclarationAspect]] = {
     "returns": "returns",
     "takes": "takes",
     "raises": "raises",
+    "does": "does",
+    "shown": "shown",
+    "value": "value",
 }
 _ASKED: Final = (
-    ("imports", "in"), ("calls", "in"), ("calls", "out"), ("inherits", "out"), ("inherits", "in"), ("imports", "out"),
-    ("contains", "out"), ("contains", "in"), ("returns", "in"), ("takes", "in"), ("raises", "in"), ("defined", "in"),
+    ("shown", "in"), ("imports", "in"), ("calls", "in"), ("calls", "out"), ("inherits", "out"), ("inherits", "in"),
+    ("imports", "out"), ("contains", "out"), ("contains", "in"), ("returns", "in"), ("takes", "in"), ("raises", "in"),
+    ("defined", "in"), ("does", "in"), ("value", "in"),
 )  # fmt: skip
 """In the order in which they are tried."""
 
@@ -62,7 +66,7 @@ class _Cue:
     """With placeholders, as the tables of languages have it."""
     pattern: re.Pattern[str]
     group: str
-    """What names the symbol: name, file (or a name), module, path."""
+    """What names the symbol: name, file (or a name), module, path, constant."""
 
 
 def _cues() -> Iterator[_Cue]:
@@ -79,7 +83,7 @@ def _cues() -> Iterator[_Cue]:
 
 
 def _cue(relation: CodeRelation | None, aspect: DeclarationAspect | None, incoming: bool, text: str) -> _Cue:
-    group = next(one for one in ("name", "file", "module", "path") if f"<{one}>" in text)
+    group = next(one for one in ("name", "file", "module", "path", "constant") if f"<{one}>" in text)
     return _Cue(relation, aspect, incoming, text, bounded(_filled(text, _EXACT), re.IGNORECASE), group)
 
 
@@ -103,8 +107,9 @@ _EXACT: Final = {
     "<file>": _FILE,
     "<module>": _MODULE,
     "<path>": rf"[`'\"“«‹]?(?P<path>{_PATH.pattern})",
+    "<constant>": r"[`'\"“«‹]?\s?(?P<constant>(?:[A-Za-z_$][\w$]*\.){0,3}_{0,2}[A-Za-z0-9]+_\w+)",
 }
-_LOOSE: Final = {"<the>": _ANY_THE, "<kind>": _KIND} | dict.fromkeys(
+_LOOSE: Final = {"<the>": _ANY_THE, "<kind>": _KIND, "<constant>": r"[`'\"“«‹]?\s?[\w.]*_\w+"} | dict.fromkeys(
     ("<name>", "<file>", "<module>", "<path>"), _ANY_NAME
 )
 
@@ -129,17 +134,29 @@ _OF: Final = bounded(rf"(?P<member>{_N})[`'\"”]?\s+{_OF_OWNER}\s+{_THE}[`'\"�
 _NOT: Final = ALL_STOP_WORDS | every(lambda one: one.symbols.never)
 
 
-@lru_cache(maxsize=64)  # asked for by the route, the short way and the leg
 def wanted_symbols(question: str) -> tuple[SymbolQuery, ...]:
     """Symbols that a question names, each once; the file that it names beside them goes for all of them. A file without a
     symbol is itself one."""
+    return _named(question)[0]
+
+
+@lru_cache(maxsize=64)  # asked for by the route, the short way and the leg
+def _named(question: str) -> tuple[tuple[SymbolQuery, ...], tuple[SymbolQuery, ...]]:
+    """The symbols, and a word of which is asked what may be asked of anything: "what does Client do?". That is a symbol only for
+    a collection that has it."""
     text = question[:2000]
     paths = [match.group().replace("\\", "/").removeprefix("./") for match in _PATH.finditer(text)]
     bare = _PATH.sub(" ", text)
     path = paths[0] if paths else ""
     found: dict[str, SymbolQuery] = {}
+    plain: list[SymbolQuery] = []
     for cue, name, marked in _cued(text, bare):
         file = is_file(name)
+        if cue.aspect in SPOKEN and not (marked and _may_be(name, False)):
+            meant = marked or (cue.aspect == "value" and name.isupper())
+            if _may_be(name, True) and (meant or not name.islower()):
+                plain.append(SymbolQuery(_clean(name), path, aspect=cue.aspect, marked=meant))
+            continue
         if file or _may_be(name, cue.relation is not None or cue.aspect is not None):
             clean = name.replace("\\", "/") if file else _clean(name) if cue.group != "module" else name
             own = "" if file or clean == path else path
@@ -153,12 +170,14 @@ def wanted_symbols(question: str) -> tuple[SymbolQuery, ...]:
         found = _joined(found, _clean(match["member"]), _clean(match["owner"]))
     if not found:
         found = {one: SymbolQuery(one) for one in paths}
-    return tuple(found.values())[:MOST]
+    owned = {name.rpartition(".")[2]: name for name in found}
+    return tuple(found.values())[:MOST], tuple(replace(one, name=owned.get(one.name, one.name)) for one in plain[:1])
 
 
 def asked_of_code(question: str) -> SymbolQuery | None:
     """The relation, or the part of a declaration, that a question asks for, if that is what it does."""
-    return next((one for one in wanted_symbols(question) if one.relation or one.aspect), None)
+    wanted, plain = _named(question)
+    return next((one for one in (*wanted, *plain) if one.relation or one.aspect), None)
 
 
 def is_file(name: str) -> bool:
@@ -177,7 +196,7 @@ def _cued(text: str, bare: str) -> Iterator[tuple[_Cue, str, bool]]:
     """What the cues name, and whether that is written as a name of code; relations first, as a question asks one thing."""
     likely = any(_ANY_CUE.search(one.lower()) for one in {text, bare})
     for cue in _CUES if likely else ():
-        searched = bare if cue.group == "name" else text
+        searched = bare if cue.group in ("name", "constant") else text
         for match in cue.pattern.finditer(searched):
             name = match[cue.group]
             marked = bool(_LOOKS.fullmatch(name) or _MARKED_BEFORE.search(searched[: match.start(cue.group)]))
