@@ -25,6 +25,7 @@ def documented(text: str, path: str = "a.py", begins: str = "def ") -> tuple[str
     [
         (INSIDE, ("Loads it.\n\n* twice", False)),
         (GOOGLE, ("Loads it.", False)),
+        ('def f():\n    """See [the guide][0].\n\n    [0]: /guide\n    """\n', ("See the guide.", False)),
         (ABOVE, ("Loads it\ntwice.", True)),
         ("# -----\ndef load(a):\n    return a\n", None),
         ("x = 1\n\ndef load(a):\n    return a\n", None),

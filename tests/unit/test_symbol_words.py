@@ -100,12 +100,10 @@ def test_plain_questions_name_no_symbol(question: str) -> None:
         ("what does the method `run` of `Worker` do", SymbolQuery("Worker.run", aspect="does")),
         ("What is the value of LIMIT?", SymbolQuery("LIMIT", aspect="value")),
         ("what does backup do?", None), ("what does the backup command do?", None), ("what is the value of the deposit?", None),
-        ("show me the code of the callers", None),
+        ("show me the code of unquote", SymbolQuery("unquote", aspect="shown")),
     ],
 )  # fmt: skip
-def test_a_plain_word_with_a_capital_may_be_a_symbol_where_code_has_it(
-    question: str, expected: SymbolQuery | None
-) -> None:
+def test_a_plain_word_may_be_a_symbol_where_code_has_it(question: str, expected: SymbolQuery | None) -> None:
     assert asked_of_code(question) == expected
     assert all(one.aspect is None for one in wanted_symbols(question))
 

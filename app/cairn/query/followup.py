@@ -672,7 +672,8 @@ def _referred(message: str, word: Word, topic: Topic, found: _Message) -> Carrie
 def _of_symbol(message: str, symbol: str, found: _Message) -> Carried | None:
     """ "Who calls it?" after an answer about a symbol of code: with the symbol in the place of a word, else behind it, where that
     asks something of the symbol. None where it does not, or where the message names something itself."""
-    if found.names or asked_of_code(message):
+    asked = asked_of_code(message)
+    if found.names or (asked and not (asked.aspect == "shown" and asked.name.islower() and not asked.marked)):
         return None
     words = found.rules.words
     back = words.pronouns | words.last | words.demonstratives

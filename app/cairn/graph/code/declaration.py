@@ -50,10 +50,12 @@ _COMMENT_LINES: Final = re.compile(r"(?:^[ \t]*+(?://|#)[^\n]*+\n){1,40}+\Z", re
 _QUOTE: Final = re.compile(r'\s{0,200}(?:[rRuU]{0,2})("""|\'\'\'|"|\')')
 _MARKS: Final = bounded(r"^[ \t]*(?:///?!?|#+|/\*\*?|\*/|\*)[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)
 _NO_PROSE: Final = re.compile(
-    r"[ \t]*(?:```|~~~|>>>|[-=*]{4,}|#|\||\.\. |@\w|:\w{1,40}[ :]|"
+    r"[ \t]*(?:```|~~~|>>>|[-=*]{4,}|#|\||\.\. |@\w|:\w{1,40}[ :]|\[[^\]\n]{1,60}\]: |"
     r"\*{0,2}(?:Parameters|Arguments|Args|Attributes|Returns?|Yields|Raises|Examples?|Notes?)\*{0,2}:?\*{0,2}[ \t]*$)"
 )
 """Lines of documentation that begin an example, a heading, a table, or a list of parameters."""
+_REFERENCE: Final = re.compile(r"\[([^\[\]\n]{1,80})\]\[[^\[\]\n]{0,20}\]")
+"""A link whose address stands below."""
 _WORD: Final = re.compile(r"[^\W\d_]{3}")
 _OPEN, _CLOSE = "([{", ")]}"
 
@@ -158,7 +160,7 @@ def _told(text: str, most: int) -> str:
         paragraphs.pop()
     told = "\n\n".join(paragraphs).strip()
     told = told if len(told) <= most else f"{told[: told.rfind(' ', 0, most)]} …"
-    return told if _WORD.search(told) else ""
+    return _REFERENCE.sub(r"\1", told) if _WORD.search(told) else ""
 
 
 def hide(code: str, family: str) -> str:

@@ -154,7 +154,7 @@ def _named(question: str) -> tuple[tuple[SymbolQuery, ...], tuple[SymbolQuery, .
         file = is_file(name)
         if cue.aspect in SPOKEN and not (marked and _may_be(name, False)):
             meant = marked or (cue.aspect == "value" and name.isupper())
-            if _may_be(name, True) and (meant or not name.islower()):
+            if _may_be(name, True) and (meant or cue.aspect == "shown" or not name.islower()):
                 plain.append(SymbolQuery(_clean(name), path, aspect=cue.aspect, marked=meant))
             continue
         if file or _may_be(name, cue.relation is not None or cue.aspect is not None):
