@@ -82,7 +82,7 @@ def test_what_a_question_names(question: str, expected: SymbolQuery) -> None:
         "Who was Marie Curie?", "What is the function of the liver?", "How do I call the doctor?", "Where is Paris?",
         "Which class of drugs treats malaria?", "e.g. the U.S. economy, version 1.2", "", "?", "what class is a whale",
         "what does the backup command do?", "What does Syncthing do?", "what does backup do?",
-        "What is the value of the deposit?",
+        "À quoi sert `keep the last`, le paramètre ?", "Show me the code of `mise prune`", "What is the value of the deposit?",
         "Show me the code for Germany", "Was macht der Befehl backup?", "Que fait la commande backup ?", "What is SSL?",
         "¿Qué hace el comando backup?", "Cosa fa il comando backup?", "What is the value of GDP?",
         "Quelle est la fonction de ce document ?", "¿Cuál es la función del hígado?", "Was ist die Funktion der Leber?",

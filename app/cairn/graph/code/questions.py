@@ -199,10 +199,17 @@ def _cued(text: str, bare: str) -> Iterator[tuple[_Cue, str, bool]]:
         searched = bare if cue.group in ("name", "constant") else text
         for match in cue.pattern.finditer(searched):
             name = match[cue.group]
+            if cue.aspect in SPOKEN and _is_part(searched, *match.span(cue.group)):
+                continue
             marked = bool(_LOOKS.fullmatch(name) or _MARKED_BEFORE.search(searched[: match.start(cue.group)]))
             marked |= bool(cue.relation and cue.incoming and _HOLDERS.search(match.group()))
             if marked or is_file(name) or _is_all(searched, match.start()) or not (cue.relation or cue.aspect):
                 yield cue, name, marked
+
+
+def _is_part(text: str, start: int, end: int) -> bool:
+    """The first word of several between backticks: "`mise prune`" is a command."""
+    return text[:start].rstrip().endswith("`") and not text[end:].lstrip().startswith("`")
 
 
 def _is_all(text: str, at: int) -> bool:
