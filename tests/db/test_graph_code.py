@@ -32,6 +32,7 @@ FILES = {
     "src/shop/base.py": "class Base:\n    def close(self):\n        pass\n",
     "src/shop/prices.py": "# Prices are in cents.\ndef total(order):\n    return sum(order)\n\n\ndef load():\n    return 1\n",
     "src/shop/stock.py": "def load():\n    return 2\n",
+    "src/shop/limits.py": "MAX_ITEMS = 20\n",
     "tests/test_shop.py": (
         "import shop\nfrom shop import Client\nfrom shop.stock import load\n\n\n"
         "def test_it():\n    with_client(Client())\n    shop.total([1])\n    load()\n\n\n"
@@ -203,6 +204,14 @@ async def test_a_replaced_file_has_its_new_symbols(services: Services) -> None:
         ("Qui appelle Client.check ?", ["Client.send", "est appelé par 1"], Coverage(True, 1, 1, "callers")),
         ("Wer ruft Client.send auf?", ["with_client", "test_shop.py:13"], Coverage(True, 1, 1, "callers")),
         ("What are the methods of Client?", ["Client.send", "Client.check"], Coverage(True, 2, 2, "members")),
+        ("What does Client do?", ["Buys things. [1]", "`class Client(Base)`"], Coverage(True, 1, 1, "definitions")),
+        ("Was macht Client.check?", ["weder", "def check(self, order):"], Coverage(True, 1, 1, "definitions")),
+        (
+            "Show me the code of `total` in shop/prices.py",
+            ["prices.py:2 [1]", "```\ndef total(order):\n    return sum(order)\n```"],
+            Coverage(True, 1, 1, "definitions"),
+        ),
+        ("What is MAX_ITEMS?", ["limits.py:1 [1]:\n- `MAX_ITEMS = 20`"], Coverage(True, 1, 1, "definitions")),
     ],
 )
 async def test_relations_are_answered_completely_without_a_chat_model(
