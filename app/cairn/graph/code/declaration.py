@@ -49,8 +49,8 @@ _SENTENCE: Final = re.compile(r".+?[.!?](?=\s|$)|.+", re.DOTALL)
 _COMMENT_LINES: Final = re.compile(r"(?:^[ \t]*+(?://|#)[^\n]*+\n){1,40}+\Z", re.MULTILINE)
 _QUOTE: Final = re.compile(r'\s{0,200}(?:[rRuU]{0,2})("""|\'\'\'|"|\')')
 _MARKS: Final = bounded(r"^[ \t]*(?:///?!?|#+|/\*\*?|\*/|\*)[ \t]?|[ \t]*\*/[ \t]*$", re.MULTILINE)
-_NO_PROSE: Final = re.compile(
-    r"[ \t]*(?:```|~~~|>>>|[-=*]{4,}|#|\||\.\. |@\w|:\w{1,40}[ :]|\[[^\]\n]{1,60}\]: |"
+_NO_PROSE: Final = bounded(
+    r"(?<![ \t])[ \t]*+(?:```|~~~|>>>|[-=*]{4,}|#|\||\.\. |@\w|:\w{1,40}[ :]|\[[^\]\n]{1,60}\]: |"
     r"\*{0,2}(?:Parameters|Arguments|Args|Attributes|Returns?|Yields|Raises|Examples?|Notes?)\*{0,2}:?\*{0,2}[ \t]*$)"
 )
 """Lines of documentation that begin an example, a heading, a table, or a list of parameters."""
