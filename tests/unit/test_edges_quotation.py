@@ -385,6 +385,28 @@ def test_a_difference_within_a_row_names_its_columns() -> None:
     assert written.told == "2024 minus 2023: “Inventories”"
 
 
+@pytest.mark.parametrize(
+    ("operation", "moved", "falls", "value", "told"),
+    [
+        ("difference", -3, True, "3.0", "2023 minus 2024: “Inventories”"),
+        ("difference", 3, True, "an increase of 3.0", "2024 minus 2023: “Inventories”"),
+        ("difference", -3, False, "-3.0", "2024 minus 2023: “Inventories”"),
+        ("growth", -3, True, "a decrease of 3.00 %", "Change from 2023 to 2024: “Inventories”"),
+        ("growth", 3, True, "an increase of 3.00 %", "Change from 2023 to 2024: “Inventories”"),
+    ],
+)
+def test_a_fall_that_is_asked_for_is_told_without_a_sign(
+    operation: Any, moved: int, falls: bool, value: str, told: str
+) -> None:
+    found = Computation(operation, row=1, columns=(1, 2), label="Inventories", falls=falls, pair=("2023", "2024"))
+    number = Decimal(moved)
+    cells = of_cells(rows=2, numbers=2, lines=2, difference=number, growth=number, ordered=[Decimal(9), Decimal(6)])
+    table = replace(sketch(("", "2023", "2024")), numeric=(False, True, True), dated=(False, False, False))
+    written = word_computed(found, cells, table, "en")
+    assert written is not None
+    assert (written.value, written.told) == (value, told)
+
+
 def test_a_column_without_a_name_is_not_named() -> None:
     found = Computation("count", conditions=(CellCondition(0, ("a",), ("Long-term debt",)),))
     written = word_computed(found, of_cells(lines=3), sketch(("", "Sales")), "en")

@@ -563,3 +563,19 @@ def test_numbers_are_counted_in_what_a_column_of_units_says(
     found = parsed("potatoes altogether", "sum", measure=YIELD, group=group)
     assert found is not None
     assert found.counted_in == counted
+
+
+@pytest.mark.parametrize(
+    ("question", "falls"), [("how much did A-7 fall", True), ("how much did A-7 rise", False), ("A-7, since", False)]
+)
+def test_a_fall_is_one_of_a_row(question: str, falls: bool) -> None:
+    condition = ParsedCondition(NAME, "=", ("A-7",))
+    found = parsed(question, "difference", condition, measure=YIELD, second=SINCE)
+    assert found is not None
+    assert found.falls == falls
+
+
+def test_which_of_two_rows_is_the_later_one_is_not_known() -> None:
+    pair = ParsedCondition(NAME, "=", ("A-7", "B-2"))
+    assert parsed("fall from A-7 to B-2", "difference", pair, measure=YIELD) is None
+    assert parsed("difference of A-7 and B-2", "difference", pair, measure=YIELD) is not None

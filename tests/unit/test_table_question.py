@@ -980,6 +980,23 @@ def test_by_how_many_asks_for_a_difference(question: str, language: str, title: 
 
 
 @pytest.mark.parametrize(
+    ("question", "falls"),
+    [
+        ("How much did sales in Lund fall from 2024 to 2025?", True),
+        ("By how much did sales in Lund decrease from 2024 to 2025?", True),
+        ("How much did sales in Lund rise from 2024 to 2025?", False),
+        ("What is the difference in sales in Lund between 2024 and 2025?", False),
+    ],
+)
+def test_a_fall_is_asked_for(question: str, falls: bool) -> None:
+    found = meant(
+        question, "| City | Sales 2024 | Sales 2025 |\n| --- | --- | --- |\n| Lund | 9 | 6 |\n| Ystad | 5 | 7 |\n"
+    )
+    assert found is not None
+    assert (found.operation, found.columns, found.falls) == ("difference", (1, 2), falls)
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "average number of inhabitants of the Baltic countries",  # when?

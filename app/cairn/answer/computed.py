@@ -103,6 +103,8 @@ def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, 
         return None
     if found.apart and found.pair is not None and cells.difference is not None and cells.difference < 0:
         found, cells = replace(found, pair=found.pair[::-1]), replace(cells, difference=-cells.difference)
+    if found.falls and found.operation == "difference" and cells.difference is not None and cells.difference <= 0:
+        found, cells = found.other_way_round, replace(cells, difference=-cells.difference)
     unit = combine_units(cells.units or [])
     if unit is None or (found.operation in ("sum", "growth", "share") and "%" in unit):
         return None
@@ -298,6 +300,8 @@ class _Writer:
 
     def _said(self, value: Decimal) -> str:
         found = self.found
+        if found.operation == "growth" and found.falls:
+            return self._moved(value, f"{self._number(abs(value), 2)} %")
         if found.operation in ("growth", "share"):
             return f"{self._number(value, 2)} %"
         if found.operation == "count":
@@ -316,7 +320,12 @@ class _Writer:
         decimals = self.cells.decimals or 0
         if found.operation == "average":
             return self._with_note(self._in_unit(self._number(value, decimals + FURTHER, least=decimals)))
-        return self._with_note(self._in_unit(self._number(value, decimals)))
+        amount = self._with_note(self._in_unit(self._number(value, decimals)))
+        return self._moved(value, amount) if found.falls else amount
+
+    def _moved(self, value: Decimal, amount: str) -> str:
+        """By how much it rose or fell, where it was asked how far it fell."""
+        return amount if not value else self.words["rose" if value > 0 else "fell"].format(amount=amount)
 
     def _asked(self, cell: Mapping[str, Any]) -> str:
         if self.found.row is not None:

@@ -49,7 +49,8 @@ class Computation:
     that sum up others count, too. `stated`: how many rows the question says there are. `written`: the number may
     be one that is written, "the number of the player from Ohio". `one_row`:
     it says that the highest is one row, so that others may have the same value of what is asked for. `directed`: it says which of
-    two is less, and that must be so; `apart`: it does not, and wants to know how far they are apart.
+    two is less, and that must be so; `apart`: it does not, and wants to know how far they are apart; `falls`: how far a number
+    fell, which is told without a sign.
     `grouped`: not rows, but those that have the same value of what is asked for are compared, by how many they are or by the
     sum of the measure, `averaged`: by its average. `each`: all of them are the answer, and not the best one; of a count
     without it, how many they are; `ranked`: in the order of their numbers. `also`: what the same words may ask for as well;
@@ -83,6 +84,7 @@ class Computation:
     one_row: bool = False
     directed: bool = False
     apart: bool = False
+    falls: bool = False
     grouped: bool = False
     averaged: bool = False
     each: bool = False
@@ -116,6 +118,11 @@ class Computation:
         return replace(
             self, turned=not self.turned, operation=other if self.operation in ("highest", "lowest") else self.operation
         )
+
+    @property
+    def other_way_round(self) -> Computation:
+        """The second one taken from the first."""
+        return replace(self, pair=self.pair and self.pair[::-1], columns=self.columns[::-1], falls=False)
 
     @property
     def order(self) -> str | None:

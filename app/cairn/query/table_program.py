@@ -30,12 +30,16 @@ from cairn.query.table_words import (
     CHANGES,
     COUNTED_IN,
     EARLIEST,
+    FALLING,
     LATEST,
     MOMENTS,
     RANKS,
     RATIOS,
+    RISING,
     STRETCHES,
+    THAN,
     UNMADE,
+    WINNING,
     YEARS,
     begins_ranking,
     begins_with_computation,
@@ -111,6 +115,11 @@ def _meant(said: Sequence[str], made: Computation, table: TableSketch, cells: Ta
         raise Unsayable
     if made.operation in ("difference", "growth") and len(made.columns) > 1 and len({*made.columns}) == 1:
         raise Unsayable
+    if made.operation in ("difference", "growth"):
+        moved = {word for word in said if word in CHANGES and not _is_one_of(word, known)} - WINNING
+        if moved and made.pair is not None:
+            raise Unsayable  # which of two rows is the later one
+        made = replace(made, falls=bool(moved & FALLING) and moved.isdisjoint(RISING) and THAN.isdisjoint(said))
     alone = not table.repeats and all(one.position == 0 and len(one.keys) == 1 for one in made.conditions)
     limited = made.within or made.comparison is not None
     if made.operation == "count" and made.conditions and alone and not limited and not made.grouped:

@@ -81,7 +81,8 @@ def _read(reading: TableReading) -> Computation | None:
         return None  # "the most common price"
     if found is None or not explains(reading, found) or (reading.judged and not is_good(reading, found)):
         return None
-    return replace(found, support=reading.support, directed=reading.directed, apart=reading.apart)
+    falls = operation in _OF_TWO and reading.asks_for_fall(operation)
+    return replace(found, support=reading.support, directed=reading.directed, apart=reading.apart, falls=falls)
 
 
 _Way = Callable[[TableReading], Computation | None]

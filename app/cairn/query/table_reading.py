@@ -23,17 +23,20 @@ from cairn.query.table_words import (
     CHANGES,
     DISTINCT,
     EACH,
+    FALLING,
     HIGHER,
     LOWER,
     NEGATIONS,
     ONE_OF,
     PEOPLE,
+    RISING,
     SOURCES,
     SPELLED,
     THAN,
     TIMES,
     TOTALS,
     UNITS,
+    WINNING,
     ComputedQuestion,
     WordSpan,
     compares,
@@ -298,8 +301,8 @@ class TableReading:
         if self.bound is None:  # "less than" is no comparison with a number
             told |= {at for span in self.phrases("more", "less") for at in range(span.start, span.end)}
         if self.falls is not None and earlier is not None:
-            self.directed = True
-            return earlier if self.falls else not earlier
+            self.directed = not self.falls
+            return not earlier
         words = {token for at, token in enumerate(self.tokens) if at in told or at not in self.explained}
         less = self.less or not LOWER.isdisjoint(words)
         compared = less or self.more or not HIGHER.isdisjoint(words)
@@ -310,6 +313,13 @@ class TableReading:
             raise Unsure  # "how much less in March, compared to May"
         self.apart = operation == "difference" and earlier is None and CHANGES.isdisjoint(words)
         return CHANGES.isdisjoint(words) if earlier is None else not earlier
+
+    def asks_for_fall(self, operation: Operation) -> bool:
+        """ "How much did costs fall": a fall of 27.5 is told so, and not as -27.5; a rise is no fall."""
+        said = {at for span in self.phrases(operation, "difference", "growth") for at in range(span.start, span.end)}
+        words = {self.tokens[at] for at in said} - WINNING
+        falls = self.falls if self.falls is not None else bool(words & FALLING) and words.isdisjoint(RISING)
+        return falls and not (self.directed or self.apart)
 
     # --- what stands beside what ---
 
