@@ -617,3 +617,11 @@ def test_a_text_without_headings_is_shown_by_parts_of_three_sentences_or_whole(
     draft = outline([sentences(sentences_in_all)], "en", 5)
     assert draft is not None
     assert len(draft.citations) == parts
+
+
+@pytest.mark.parametrize(("asked", "value"), [("7", "£7: 10"), ("", None), ("–", None)])
+def test_the_number_of_the_latest_row_is_told_with_its_unit(asked: str, value: str | None) -> None:
+    table = replace(sketch(("Region", "Made", "Cost (£)")), numeric=(False, False, True), dated=(False, True, False))
+    cells = of_cells(rows=3, numbers=3, asked=3, cells=[{**cell(2), "text": "10", "asked": asked}, cell(1)])
+    written = word_computed(Computation("highest", 1, asked=2), cells, table, "en")
+    assert (written.value if written else None) == value

@@ -579,3 +579,19 @@ def test_which_of_two_rows_is_the_later_one_is_not_known() -> None:
     pair = ParsedCondition(NAME, "=", ("A-7", "B-2"))
     assert parsed("fall from A-7 to B-2", "difference", pair, measure=YIELD) is None
     assert parsed("difference of A-7 and B-2", "difference", pair, measure=YIELD) is not None
+
+
+def test_what_is_current_is_that_of_the_last_day() -> None:
+    condition = ParsedCondition(FIELD, "=", ("Mill Field",))
+    found = parsed("current potatoes of Mill Field", "value", condition, measure=YIELD)
+    assert found is not None
+    assert (found.operation, found.measure, found.asked) == ("highest", LAST, YIELD)
+    assert parsed("current potatoes of Mill Field", "sum", condition, measure=YIELD) is None
+
+
+def test_several_salaries_of_one_are_no_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    header = tuple("Salary" if at == YIELD else name for at, name in enumerate(TABLE.header))
+    monkeypatch.setitem(parsed.__globals__, "TABLE", replace(TABLE, header=header))
+    condition = ParsedCondition(FIELD, "=", ("Mill Field",))
+    assert parsed("salary of Mill Field", "sum", condition, measure=YIELD) is None
+    assert parsed("total salary of Mill Field", "sum", condition, measure=YIELD) is not None

@@ -1886,3 +1886,58 @@ def test_some_of_them_are_not_all_that_there_are() -> None:
     rows = "| Order | Product |\n| --- | --- |\n| A1 | Lamp |\n| A2 | Chair |\n| A3 | Lamp |\n"
     assert meant("How many orders are there in total?", rows, title="Orders") is not None
     assert meant("How many orders are there in total?", rows, title="Open orders by product") is None
+
+
+SALARIES = """
+| Employee | Valid from | Salary (EUR) | Department |
+| --- | --- | --- | --- |
+| Meyer | 2020-01-01 | 52000 | Sales |
+| Meyer | 2021-01-01 | 61000 | Sales |
+| Meyer | 2023-07-01 | 48000 | Support |
+| Okafor | 2019-04-01 | 39000 | Sales |
+"""
+REPAIRS = """
+| Date | Vehicle | Work | Cost |
+| --- | --- | --- | --- |
+| 2024-02-10 | Van 3 | Clutch | 940 |
+| 2024-06-21 | Van 3 | Tyres | 380 |
+| 2024-11-05 | Van 7 | Wipers | 28 |
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "found"),
+    [
+        ("What is Meyer's latest salary?", SALARIES, ("highest", 1, 2)),
+        ("What is the current salary of Meyer?", SALARIES, ("highest", 1, 2)),
+        ("What was Meyer's first salary?", SALARIES, ("lowest", 1, 2)),
+        ("What was Meyer's last salary in Support?", SALARIES, ("highest", 1, 2)),
+        ("What was the cost of the last repair of Van 3?", REPAIRS, ("highest", 0, 3)),
+        ("What was the last repair of Van 3?", REPAIRS, ("highest", 0, 2)),
+        ("What is the latest salary?", SALARIES, None),  # of whom?
+        ("What was Meyer's salary last year?", SALARIES, None),
+        ("What was the last year's salary of Meyer?", SALARIES, None),
+        ("What are the last 2 salaries of Meyer?", SALARIES, None),
+        ("What is the highest of the latest salaries of Meyer?", SALARIES, None),
+    ],
+)
+def test_the_latest_number_of_something_is_that_of_its_last_row(
+    question: str, text: str, found: tuple[str, int, int] | None
+) -> None:
+    made = meant(question, text, title="Repairs")
+    assert (made and (made.operation, made.measure, made.asked)) == found
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "header"),
+    [
+        ("Wie hoch ist die aktuelle Miete von Meyer?", "de", "Miete"),
+        ("Quel est le loyer actuel de Meyer ?", "fr", "Loyer"),
+        ("¿Cuál es el alquiler actual de Meyer?", "es", "Alquiler"),
+        ("Qual è l'affitto attuale di Meyer?", "it", "Affitto"),
+    ],
+)
+def test_the_current_number_is_the_latest(question: str, language: str, header: str) -> None:
+    made = meant(question, SALARIES.replace("Salary (EUR)", header), language)
+    assert made is not None
+    assert (made.operation, made.measure, made.asked) == ("highest", 1, 2)

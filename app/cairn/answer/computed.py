@@ -99,7 +99,7 @@ def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, 
         found = replace(found, operation="value")
     if found.operation in ("highest", "lowest") and found.asked is not None and found.asked == found.measure:
         found = replace(found, asked=None)  # "when was the latest release": the date is the answer
-    if not _is_sound(found, cells, table):
+    if not _is_sound(found, cells, table) or (found.asked is not None and _asks_nothing(found, cells, table)):
         return None
     if found.apart and found.pair is not None and cells.difference is not None and cells.difference < 0:
         found, cells = replace(found, pair=found.pair[::-1]), replace(cells, difference=-cells.difference)
@@ -110,6 +110,14 @@ def word_computed(found: Computation, cells: ComputedCells, table: TableSketch, 
         return None
     writer = _Writer(found, cells, table, unit, language)
     return writer.written()
+
+
+def _asks_nothing(found: Computation, cells: ComputedCells, table: TableSketch) -> bool:
+    """Whether the last or the first row says no number in the column of numbers that is asked for."""
+    best = (cells.cells or [])[:1] if found.operation in ("highest", "lowest") and not found.grouped else []
+    number = found.asked is not None and found.asked < len(table.numeric) and table.numeric[found.asked]
+    days = found.measure is not None and table.dated[found.measure]
+    return number and days and any(not str(one["asked"] or "").strip(" -–—") for one in best)
 
 
 def _may_be_shares(cells: ComputedCells) -> bool:
@@ -311,7 +319,7 @@ class _Writer:
             said = self._cell(best) if self.found.relative else self._with_note(self._cell(best))
             tied = [one for one in self._shown() if one["number"] == best["number"]]
             ordered = found.operation in ("highest", "lowest")
-            asked = ", ".join(dict.fromkeys(map(self._asked, tied if ordered else [best])))
+            asked = ", ".join(dict.fromkeys(map(self._asked_amount, tied if ordered else [best])))
             return f"{asked}: {said}" if asked else said
         if found.operation == "value":
             written = self._cell(self._shown()[0])
@@ -333,6 +341,14 @@ class _Writer:
             header, years = self.header[cell["position"]], [*map(year_of, headers)]
             return (year_of(header) if len({*years}) == len(years) else None) or header.split(" / ")[0]
         return row_as_read(str(cell["asked"] or "")) if self.found.asked is not None else ""
+
+    def _asked_amount(self, cell: Mapping[str, Any]) -> str:
+        """Of what is asked of the latest row the number with what its header says that it is counted in."""
+        at, asked = self.found.asked, self._asked(cell)
+        if at is None or self.found.row is not None or not self.table.numeric[at] or not asked[:1].isdigit():
+            return asked
+        note = _note_of(self.table.header[at])
+        return self._noted(asked, note) if note else asked
 
     def _name(self, cell: Mapping[str, Any]) -> str:
         """A cell with what it is called."""
@@ -496,9 +512,13 @@ class _Writer:
         note = self.note.strip(" ()")
         if not note or note in value or is_same_currency(note, self.unit):
             return value
-        if note in _SIGNS_BEFORE and value[:1].isdigit() and not self.unit:
+        return self._noted(value, self.note, bare=not self.unit)
+
+    def _noted(self, value: str, said: str, *, bare: bool = True) -> str:
+        note = said.strip(" ()")
+        if note in _SIGNS_BEFORE and value[:1].isdigit() and bare:
             return f"{note}{value}"
-        return f"{value} {self.note}" if _PLAIN.fullmatch(self.note) else f"{value} ({self.note})"
+        return f"{value} {said}" if _PLAIN.fullmatch(said) else f"{value} ({said})"
 
 
 def _years(keys: Sequence[str]) -> str:

@@ -39,6 +39,7 @@ from cairn.query.table_words import (
     STRETCHES,
     THAN,
     UNMADE,
+    WAGES,
     WINNING,
     YEARS,
     begins_ranking,
@@ -47,6 +48,7 @@ from cairn.query.table_words import (
     order_in,
     places_of,
     says_comparison,
+    says_sum,
 )
 
 _YES: Final = frozenset(
@@ -124,6 +126,9 @@ def _meant(said: Sequence[str], made: Computation, table: TableSketch, cells: Ta
     limited = made.within or made.comparison is not None
     if made.operation == "count" and made.conditions and alone and not limited and not made.grouped:
         raise Unsayable  # "how many complaints came from Scotland": one row is called so
+    paid = made.measure is not None and header_words(table.header[made.measure]) & WAGES
+    if made.operation == "sum" and paid and made.conditions and any(table.dated) and not says_sum(said):
+        raise Unsayable  # "the salary of Meyer", who had several in turn
     if made.operation in ("sum", "average") and made.measure is not None:
         made = replace(made, counted_in=_counted_in(table, made))
     whole = (header_words(one) for one in table.header)  # "last visit", of a column that is called so
@@ -161,7 +166,13 @@ def _latest(said: Sequence[str], made: Computation, table: TableSketch, known: C
         if places_of(said, words) and not _is_said_there(words, known)
     ]  # fmt: skip
     days = [at for at, dated in enumerate(table.dated) if dated]
-    if not asked or not days or made.operation not in ("highest", "lowest") or made.measure in days or made.grouped:
+    if not asked or not days or made.measure in days or made.grouped:
+        return made
+    if made.operation in ("sum", "average") and made.conditions:
+        raise Unsayable  # "the current salary of Okafor" is none of all that he had
+    if made.operation == "value":
+        made = replace(made, operation="highest" if asked[0][1] == "highest" else "lowest")
+    if made.operation not in ("highest", "lowest"):
         return made
     way, at = asked[0][1], made.measure
     behind = {word for words, _ in asked for place in places_of(said, words) for word in said[place + len(words) :][:1]}

@@ -16,6 +16,7 @@ from cairn.domain.table import NamedCells, TableSketch
 from cairn.query.table_columns import over_columns
 from cairn.query.table_conditions import is_either, leaves_between, leaves_unjoined
 from cairn.query.table_explained import explains
+from cairn.query.table_latest import number_of_latest
 from cairn.query.table_limits import read_between, read_comparison, read_equal, read_periods
 from cairn.query.table_look_up import look_up
 from cairn.query.table_missing import read_missing
@@ -71,6 +72,8 @@ def _read(reading: TableReading) -> Computation | None:
     if reading.signed and reading.bound is not None:
         return None
     read_equal(reading)
+    if (latest := number_of_latest(reading)) is not None:
+        return replace(latest, support=reading.support)
     operation = read_operation(reading)
     if operation is None or is_either(reading) or (operation not in _OF_TWO and leaves_between(reading)):
         return None

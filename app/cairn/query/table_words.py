@@ -1048,6 +1048,11 @@ def besides_date(header: str) -> str:
     return " ".join(word for word in tokens_of(header) if not word.isdigit())
 
 
+def says_sum(words: Sequence[str]) -> bool:
+    """Whether it asks for a sum in so many words."""
+    return any(places_of(words, phrase) for phrase in _phrases("sum"))
+
+
 def says_comparison(text: str) -> bool:
     """Whether something is compared: "more than", "at least", "above average"."""
     tokens = tokens_of(text)
