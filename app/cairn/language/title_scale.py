@@ -12,8 +12,8 @@ from cairn.language.cells import tokens_of
 from cairn.language.lexicon import every, languages
 
 _SAID: Final = re.compile(
-    r"\b(?:in|en)\s(?:(?:thousands?|millions?|billions?|tausend|tsd\.?|mio\.?|mrd\.?|millionen|milliarden|milliers|milliards"
-    r"|miles|millones|migliaia|milioni|miliardi)(?![^\W_])(?:\s(?:of|de|di)(?=\s))?(?:\s(?:euros?|dollars?|[A-Z]{3}\b|[$€£¥]))?"
+    r"\b(?:in|en)\s(?:(?:(?:(?-i:[A-Z]{3})|[$€£¥])\s)?(?:thousands?|millions?|billions?|tausend|tsd\.?|mio\.?|mrd\.?|millionen"
+    r"|milliarden|milliers|milliards|miles|millones|migliaia|milioni|miliardi)(?![^\W_])(?:\s(?:of|de|di)(?=\s))?(?:\s(?:euros?|dollars?|[A-Z]{3}\b|[$€£¥]))?"
     r"|[TK]EUR\b|k[$€£])",
     re.IGNORECASE,
 )
