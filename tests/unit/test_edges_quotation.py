@@ -625,3 +625,11 @@ def test_the_number_of_the_latest_row_is_told_with_its_unit(asked: str, value: s
     cells = of_cells(rows=3, numbers=3, asked=3, cells=[{**cell(2), "text": "10", "asked": asked}, cell(1)])
     written = word_computed(Computation("highest", 1, asked=2), cells, table, "en")
     assert (written.value if written else None) == value
+
+
+@pytest.mark.parametrize(("limited", "value"), [(True, "1"), (False, None)])
+def test_there_may_be_one_among_some_rows(limited: bool, value: str | None) -> None:
+    limits = (CellCondition(1, ("north",), ("North",)),) if limited else ()
+    cells = of_cells(groups=1, asked=1, cells=[{**cell(2), "asked": "Brown", "size": 3}])
+    written = word_computed(Computation("count", asked=0, conditions=limits, grouped=True), cells, sketch(), "en")
+    assert (written.value if written else None) == value

@@ -16,7 +16,7 @@ from cairn.ingest.table_cells import document_tables
 from cairn.language.cells import tokens_of
 from cairn.language.lexicon import languages
 from cairn.language.tables import tables_in
-from cairn.language.title_scale import is_same_currency, unit_at_end
+from cairn.language.title_scale import is_same_currency, scale_in_title, unit_at_end
 from cairn.query.table_question import bind
 from cairn.query.table_reading import initials_of
 from cairn.query.table_words import bracketed, header_words, is_deed_of, read_question, split_compounds, year_range
@@ -1941,3 +1941,33 @@ def test_the_current_number_is_the_latest(question: str, language: str, header: 
     made = meant(question, SALARIES.replace("Salary (EUR)", header), language)
     assert made is not None
     assert (made.operation, made.measure, made.asked) == ("highest", 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [
+        ("How many different vehicles were there in June 2024?", (1, {}, 1)),
+        ("How many different departments did Meyer have?", (3, {0: ("meyer",)}, 0)),
+        ("How many different departments of Support are there?", None),
+    ],
+)
+def test_different_ones_are_counted_among_some_rows(
+    question: str, found: tuple[int, dict[int, tuple[str, ...]], int] | None
+) -> None:
+    made = meant(question, REPAIRS if "vehicles" in question else SALARIES)
+    assert (made and (made.asked, conditions(made), len(made.within))) == found
+    assert made is None or made.counts_groups
+
+
+@pytest.mark.parametrize(
+    ("title", "scale"),
+    [
+        ("in EUR thousands", "in EUR thousands"),
+        ("All amounts in € million", "in € million"),
+        ("Angaben in Tsd. EUR", "in Tsd. EUR"),
+        ("in the millions", ""),
+    ],
+)
+def test_a_line_above_says_what_amounts_are_counted_in(title: str, scale: str) -> None:
+    assert scale_in_title(title, "2024") == scale
+    assert scale_in_title(title, "Growth (%)") == ""

@@ -198,7 +198,8 @@ def _is_sound_by_group(found: Computation, cells: ComputedCells) -> bool:
     """Whether all groups are named, so at most MOST_LISTED, and each is of rows that have one thing in the cell, not several."""
     named = [str(one["asked"]) for one in cells.cells or []]
     several = any(map(_names_several, named))
-    if cells.groups < FEWEST or several or len(named) < cells.groups:
+    limited = found.counts_groups and (found.conditions or found.within)
+    if cells.groups < (1 if limited else FEWEST) or several or len(named) < cells.groups:
         return False
     if found.one_row and cells.groups < cells.rows:
         return False  # the salaries of a department

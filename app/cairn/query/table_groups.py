@@ -129,11 +129,13 @@ def best_on_average(reading: TableReading, operation: Operation) -> Computation 
 
 
 def count_groups(reading: TableReading, made: Computation) -> Computation | None:
-    """ "How many islands are there": of a column whose cells come again, how many different ones there are."""
+    """ "How many islands are there": of a column whose cells come again, how many different ones there are; of some of the rows
+    only where different ones are asked for, as else rows may be meant."""
     position, table = made.asked, reading.table
     if position is None or not (position or table.repeats) or not _may_group(reading, position):
         return None
-    limited = made.comparison is not None or made.within or made.conditions
+    held = {*(one.position for one in made.conditions), *(one.position for one in made.within)}
+    limited = made.comparison is not None or (held and not reading.distinct) or position in held
     if limited or made.measure is not None or table.flags[position : position + 1] not in ((), (None,)):
         return None
     return replace(made, naming=None, grouped=True)

@@ -151,7 +151,7 @@ def _happened_then(reading: TableReading, period: Period, position: int) -> bool
         if verb in ENTERING:  # "placed", of an "Order date", and not of a "Due date"
             idle = reading.stop_words | MOMENTS | BEGUN | ENTERING
             return not all(word in idle or reading.is_around(word) for word in words)
-        return verb in DOING and not any(is_verb_of(verb, word) for word in words)
+        return verb in DOING - reading.stop_words and not any(is_verb_of(verb, word) for word in words)
     state = next((span for span in reading.spans if span.cells and span.end == period.start), None)
     if state is None:
         return False
