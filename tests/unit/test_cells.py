@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from cairn.language.cells import combine_units, decimal_mark, key_of, mark_beside_small, read_cell
+from cairn.language.cells import combine_units, decimal_mark, key_of, mark_beside_small, read_cell, read_number
 
 
 @pytest.mark.parametrize(
@@ -144,3 +144,22 @@ def test_a_label_is_called_without_its_footnote() -> None:
     assert key_of("Research & development (1)", read_cell("Research & development (1)", ".")) == "research development"
     assert key_of("12.5", read_cell("12.5", ".")) == ""
     assert key_of("2019", read_cell("2019", ".")) == "2019"
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "unit"),
+    [
+        ("-£5", -5, "£#"), ("£-5", -5, "£#"), ("£(5)", -5, "£#"), ("(£5)", -5, "£#"), ("(5)", -5, ""), ("\u22125", -5, ""),
+        ("£\u22125", -5, "£#"), ("-5 €", -5, "#€"), ("£5-", -5, "£#"), ("5- €", -5, "#€"), ("1,204.50-", -1204.5, ""),
+        ("5.00\u2212", -5, ""),
+    ],
+)  # fmt: skip
+def test_signs_of_amounts(text: str, number: float, unit: str) -> None:
+    found = read_number(text, ".")
+    assert found is not None
+    assert (float(found.number or 0), found.unit) == (number, unit)
+
+
+@pytest.mark.parametrize("text", ["2-", "2019-", "5-star", "5.0-kg", "-5.0-", "5.00 -", "(5.0-)", "5.0-7"])
+def test_a_line_behind_a_number_is_not_always_a_sign(text: str) -> None:
+    assert read_number(text, ".") is None

@@ -84,14 +84,21 @@ def read_cell(text: str, mark: Mark, order: DayOrder | None = None) -> ReadCell:
 
 
 def read_number(text: str, mark: Mark) -> ReadCell | None:
-    """A number with its unit; None where the text is none. "(12.5)" and "12.5-" are negative."""
+    """A number with its unit; None where the text is none. "(12.5)" and "12.5-" are negative; "2-" may be a mark
+    at school, and "2019-" a beginning."""
     found = _NUMBER.fullmatch(text.strip())
     if found is None or (value := _value(found["digits"], mark)) is None:
         return None
     before, after = found["before"].strip(), found["after"].strip()
     negative = (before.count("(") == 1 and ")" in after) or before[:1] in ("-", "−", "–") or before[-1:] in ("-", "−")
-    if ("(" in before) != (")" in after) or after.endswith("-"):
+    if ("(" in before) != (")" in after):
         return None
+    if after[:1] in ("-", "−"):
+        negative, after = True, after[1:].strip()
+        amount = before or after or not found["digits"].isdecimal()
+        signed = before[:1] in ("-", "−", "–", "+", "(") or found["after"][:1].isspace()
+        if not amount or signed or (after and not _CURRENCY.fullmatch(after)):
+            return None  # "5-star"
     before, after = before.strip("()+-−– \u00a0"), after.strip("() \u00a0")
     if before and not _CURRENCY.fullmatch(before):
         return None
