@@ -1971,3 +1971,18 @@ def test_different_ones_are_counted_among_some_rows(
 def test_a_line_above_says_what_amounts_are_counted_in(title: str, scale: str) -> None:
     assert scale_in_title(title, "2024") == scale
     assert scale_in_title(title, "Growth (%)") == ""
+
+
+@pytest.mark.parametrize(("header", "summed"), [("Eröffnet", True), ("Stand", False)])
+def test_when_a_branch_opened_is_no_time_of_its_revenue(header: str, summed: bool) -> None:
+    text = f"""
+| Filiale | Land | Jahr | Umsatz | {header} |
+| --- | --- | --- | --- | --- |
+| Ulm | Bayern | 2024 | 20 | 2008-05-02 |
+| Augsburg | Bayern | 2024 | 5 | 2018-10-20 |
+| Köln | NRW | 2024 | 7 | 2011-03-01 |
+| Köln | NRW | 2023 | 6 | 2011-03-01 |
+"""
+    found = meant("Wie hoch ist der Umsatz in Bayern im Jahr 2024?", text, "de")
+    assert found is not None
+    assert (found.instead is not None and found.instead.operation == "sum") == summed

@@ -44,6 +44,7 @@ from cairn.query.table_words import (
     WordSpan,
     columns_of_people,
     compares,
+    happened,
     header_words,
     is_money,
     is_year_column,
@@ -265,12 +266,14 @@ def may_be_read_otherwise(table: TableSketch, made: Computation) -> bool:
 
 
 def _times_of(table: TableSketch) -> set[int]:
-    """Columns that say of which time a row is."""
-    return {
+    """Columns that say of which time a row is; beside one of years none that says when a branch opened."""
+    times = {
         at for at, header in enumerate(table.header)
         if (table.dated[at] and not says_latest(header)) or is_year_column(header) or table.yearly[at : at + 1] == (True,)
         or not PERIODS.isdisjoint(header_words(header))
     }  # fmt: skip
+    once = {at for at in times if table.dated[at] and happened(table.header[at])}
+    return times - once or times
 
 
 def is_flow(table: TableSketch, at: int, said: Sequence[str]) -> bool:
