@@ -1976,7 +1976,7 @@ def test_a_line_above_says_what_amounts_are_counted_in(title: str, scale: str) -
 @pytest.mark.parametrize(("header", "summed"), [("Eröffnet", True), ("Stand", False)])
 def test_when_a_branch_opened_is_no_time_of_its_revenue(header: str, summed: bool) -> None:
     text = f"""
-| Filiale | Land | Jahr | Umsatz | {header} |
+| Filiale | Land | Jahr | Umsatz (TEUR) | {header} |
 | --- | --- | --- | --- | --- |
 | Ulm | Bayern | 2024 | 20 | 2008-05-02 |
 | Augsburg | Bayern | 2024 | 5 | 2018-10-20 |

@@ -276,12 +276,16 @@ def _times_of(table: TableSketch) -> set[int]:
     return times - once or times
 
 
+_THOUSANDS: Final = frozenset({"teur", "keur", "tusd", "kusd", "tchf", "kchf", "tgbp", "kgbp"})
+"""Thousands of a currency, as headers write them."""
+
+
 def is_flow(table: TableSketch, at: int, said: Sequence[str]) -> bool:
     """Whether a column holds what comes in or goes out, and says nothing besides: revenue, costs, no unit cost; and is called so:
     "the highest sale" is one."""
     words = header_words(table.header[at])
     called = {word for word in words if len(word) > 1 and not word.isdigit()} - FLOWS
-    counted = UNITS | SCALES.keys() | TOTALS | BESIDE | QUALIFIERS
+    counted = UNITS | _THOUSANDS | SCALES.keys() | TOTALS | BESIDE | QUALIFIERS
     return (
         table.numeric[at]
         and called <= counted - RATIOS
