@@ -75,6 +75,78 @@ def test_the_sides_of_a_comparison(message: str, sides: tuple[str, ...]) -> None
 
 
 @pytest.mark.parametrize(
+    ("language", "message", "sides"),
+    [
+        ("en", "difference between light and dark themes", ("light themes", "dark themes")),
+        ("en", "compare Cue and CUP cueing modes", ("Cue cueing modes", "CUP cueing modes")),
+        ("en", "difference between the sync lock and the key lock buttons", ("sync lock buttons", "key lock buttons")),
+        ("en", "compare read and write timeouts in httpx", ("read timeouts in httpx", "write timeouts in httpx")),
+        ("en", "difference between Cue and Hot Cue", ("Cue", "Hot Cue")),
+        ("en", "difference between Gitea and GitHub Actions", ("Gitea", "GitHub Actions")),
+        ("en", "difference between Mixxx and dark themes", ("Mixxx", "dark themes")),
+        ("en", "difference between the library and dark themes", ("library", "dark themes")),
+        ("en", "compare httpx and other clients", ("httpx", "other clients")),
+        ("en", "compare httpx with slow clients", ("httpx", "slow clients")),
+        ("en", "compare hotcues and loop controls", ("hotcues", "loop controls")),
+        ("de", "Unterschied zwischen öffentlichen und privaten Kanälen", ("öffentlichen Kanälen", "privaten Kanälen")),
+        ("de", "Unterschied zwischen Gruppen und privaten Kanälen", ("Gruppen", "privaten Kanälen")),
+        ("fr", "Compare les groupes publics et privés", ("groupes publics", "groupes privés")),
+        ("fr", "Compare les groupes publics et les membres", ("groupes publics", "membres")),
+        ("fr", "différence entre les pages d'accueil et articles", ("pages d'accueil", "articles")),
+        ("es", "diferencia entre canales públicos y privados", ("canales públicos", "canales privados")),
+        ("es", "diferencia entre interruptores lógicos y funciones", ("interruptores lógicos", "funciones")),
+        ("it", "Qual è la differenza tra canali pubblici e privati?", ("canali pubblici", "canali privati")),
+    ],
+)  # fmt: skip
+def test_a_noun_that_stands_once_is_of_both_sides(language: str, message: str, sides: tuple[str, ...]) -> None:
+    assert split(message, language) == sides
+
+
+@pytest.mark.parametrize(
+    ("language", "message", "sides"),
+    [
+        ("en", "compare httpx and requests when handling redirects",
+         ("httpx when handling redirects", "requests when handling redirects")),
+        ("en", "difference between static and dynamic groups if a member leaves",
+         ("static groups if a member leaves", "dynamic groups if a member leaves")),
+        ("en", "What is the difference between a channel and a team in Rocket.Chat?",
+         ("channel in Rocket.Chat", "team in Rocket.Chat")),
+        ("en", "difference between plain text and text in columns", ("plain text", "text in columns")),
+        ("en", "compare the for loop and the while loop", ("for loop", "while loop")),
+        ("en", "mise.toml vs .tool-versions", ("mise.toml", ".tool-versions")),
+        ("de", "Unterschied zwischen PV und Schnell beim Laden", ("PV beim Laden", "Schnell beim Laden")),
+        ("fr", "Compare les groupes et les statuts lorsqu'un membre part",
+         ("groupes lorsqu'un membre part", "statuts lorsqu'un membre part")),
+        ("es", "Compara las curvas y los expos cuando falla la radio",
+         ("curvas cuando falla la radio", "expos cuando falla la radio")),
+        ("it", "Confronta canali e squadre per quanto riguarda i ruoli",
+         ("canali per quanto riguarda i ruoli", "squadre per quanto riguarda i ruoli")),
+    ],
+)  # fmt: skip
+def test_what_stands_behind_both_sides_limits_both(language: str, message: str, sides: tuple[str, ...]) -> None:
+    assert split(message, language) == sides
+
+
+@pytest.mark.parametrize(
+    ("language", "message", "sides"),
+    [
+        ("en", "Which is better, mise install or mise use?", ("mise install", "mise use")),
+        ("en", "Should I use a channel or a team?", ("channel", "team")),
+        ("en", "channels or teams, which should I use?", ("channels", "teams")),
+        ("de", "Was ist besser, PV oder Min+PV?", ("PV", "Min+PV")),
+        ("de", "Schnell oder PV, welcher Modus ist besser?", ("Schnell", "PV")),
+        ("de", "Was unterscheidet den Artikel vom Modul?", ("Artikel", "Modul")),
+        ("fr", "Groupes ou statuts, que choisir ?", ("Groupes", "statuts")),
+        ("es", "Curvas o expo, ¿cuál es mejor?", ("Curvas", "expo")),
+        ("it", "Cosa è meglio, canali o squadre?", ("canali", "squadre")),
+        ("en", "Should I report a bug or a feature request?", ()),
+    ],
+)
+def test_which_of_two_is_better(language: str, message: str, sides: tuple[str, ...]) -> None:
+    assert split(message, language) == sides
+
+
+@pytest.mark.parametrize(
     "message",
     [
         "What is bread and butter?",

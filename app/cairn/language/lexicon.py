@@ -38,8 +38,8 @@ SHARED: Final[Mapping[str, str]] = {
     "b": "(?P<b>.{1,120}?)",
     "both": "(?P<two>.{3,240}?)",
     "lead": r"^(?P<lead>.*?\b)?",
-    "side_a": "(?P<a>[^?.!;]{1,80}?)",
-    "side_b": "(?P<b>[^?.!;]+?)",
+    "side_a": r"(?P<a>(?:[^?.!;]|\.(?=\w)){1,80}?)",
+    "side_b": r"(?P<b>(?:[^?.!;]|\.(?=\w)){1,160}?)",
     "noun_phrase": r"(?:[\w'’-]+ ){0,3}?[\w'’-]+",
     "relation": r"(?P<role>[\w-]+(?: [\w-]+)?)",
 }
@@ -308,7 +308,15 @@ class Split(_Section):
     light: Words = NONE
     """Verbs that a question word after them does not part from: "know who"."""
     respects: Patterns = ()
-    """"in terms of": what sides are compared in."""
+    """"in terms of", "when": what sides are compared in."""
+    around: Patterns = ()
+    """Prepositions before the system that both sides are of: "a channel and a team in Slack"."""
+    nouns_behind: Patterns = ()
+    """Words behind the last side that may be the noun of all: "light and dark themes"; as written, like the next two."""
+    without_noun: Patterns = ()
+    """Words of a side that may wait for such a noun."""
+    adjectives: Patterns = ()
+    """Where adjectives stand behind their noun, words that may be one: "canali pubblici e privati"."""
     compare: Patterns = ()
     """With <side_a> and <side_b>."""
     asker_compares: Patterns = ()

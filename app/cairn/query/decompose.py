@@ -12,7 +12,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from cairn.language.lexicon import any_of, every, patterns
+from cairn.language.lexicon import language as language_of
 from cairn.language.linear import bounded
+from cairn.language.text import fold
+from cairn.language.tokens import is_stop_word
 
 MAX_CHARS: Final = 2000  # bound: tests/unit/test_edges_query.py
 MIN_CHARS: Final = 8  # bound: tests/unit/test_edges_query.py
@@ -40,7 +43,10 @@ _LIGHT: Final = every(lambda one: one.split.light)
 
 _RESPECT: Final = any_of(lambda one: one.split.respects)
 _COMPARE: Final = tuple(
-    bounded(rf"{pattern}\s*(?P<tail>(?:\b{_RESPECT}\b|,|:)[^?.!]*)?[?.!\s]*$", re.IGNORECASE | re.DOTALL)
+    bounded(
+        rf"{pattern}\s*(?P<tail>(?:\b{_RESPECT}\b|,|:)(?:[^?.!]|\.(?=\w)){{0,160}})?[?.!\s]*$",
+        re.IGNORECASE | re.DOTALL,
+    )
     for pattern in patterns(lambda one: one.split.compare)
 )
 _ASKER_COMPARES: Final = bounded(rf"\b{any_of(lambda one: one.split.asker_compares)}\b", re.IGNORECASE)
@@ -80,7 +86,7 @@ def split(
     for way in (_by_list, _by_sentence, _by_clause):
         if len(parts := _clean(way(text))) > 1:
             return parts if len(parts) <= limit else (*parts[: limit - 1], " ".join(parts[limit - 1 :]))
-    parts = _clean(_by_comparison(text) or _by_names(text, whole) or _by_prepositions(text))
+    parts = _clean(_by_comparison(text, language) or _by_names(text, whole) or _by_prepositions(text))
     return parts if 1 < len(parts) <= limit else ()
 
 
@@ -177,7 +183,7 @@ def _opens_question(text: str, match: re.Match[str], first: dict[str, int]) -> b
     return first[word] > match.start()
 
 
-def _by_comparison(text: str) -> list[str]:
+def _by_comparison(text: str, code: str) -> list[str]:
     """The two sides, each with what they are compared in: a question of facts for each. None where who asks wants to do the
     comparing: "how can I compare an archive with my disk?" is one question."""
     if _ASKER_COMPARES.search(text):
@@ -185,8 +191,13 @@ def _by_comparison(text: str) -> list[str]:
     for pattern in _COMPARE:
         if match := pattern.search(text):
             tail = (match["tail"] or "").strip(" ,")
+            written = [match[side].strip(" \"'“”«»") for side in ("a", "b")]
+            if _ONLY_ARTICLE.fullmatch(written[1]):  # "the for loop and the while loop": no condition
+                written, tail = [written[0], f"{written[1]} {tail}"], ""
             tail = f", {tail.lstrip(': ')}" if tail.startswith(":") else f" {tail}"
-            sides = [_ARTICLE.sub("", match[side].strip(" \"'“”«»")).strip() for side in ("a", "b")]
+            if _AND_ALONE.fullmatch(text, match.end("a"), match.start("b")):
+                written, tail = _with_shared_noun(written, tail, code)
+            sides = [_ARTICLE.sub("", side).strip() for side in written]
             if _TOGETHER_ALREADY.match(sides[0]) or _ASKING.match(sides[0]):
                 return []
             if (
@@ -197,6 +208,64 @@ def _by_comparison(text: str) -> list[str]:
             ):
                 return [f"{_balanced(side)}{tail}".strip() for side in _sides(*sides)]
     return []
+
+
+_AND_ALONE: Final = bounded(rf"\W*{_AND}\W*", re.IGNORECASE)
+_ONLY_ARTICLE: Final = bounded(rf"(?:{any_of(lambda one: one.split.articles)}|\W*)", re.IGNORECASE)
+_AROUND: Final = any_of(lambda one: one.split.around)
+_SYSTEM: Final = bounded(rf"\s+(?P<around>(?i:{_AROUND})\s+(?P<system>\S[^,]*))")
+_NAMED: Final = bounded(rf"(?:(?i:{any_of(lambda one: one.split.articles)})\s+)?(?:[A-ZÀ-ÖØ-Þ]|\S*\w[.\d]\w)")
+
+
+def _with_shared_noun(sides: Sequence[str], tail: str, code: str) -> tuple[list[str], str]:
+    """Sides with the noun that stands once for both, "light themes" and "dark themes", and the tail with the system that both
+    are of, "a channel and a team in Slack": of the last one alone is what stands behind other nouns ("text in columns")."""
+    one, other = sides
+    found = None if _SYSTEM.search(one) else _SYSTEM.search(other)
+    bare = other[: found.start()] if found else other
+    whole = _noun_behind(one, bare, code) or _noun_before(one, bare, code)
+    named = found and _NAMED.match(found["system"]) and language_of(code).names.nouns is None
+    if found and (whole or named):
+        return [*(whole or (one, bare))], f" {found['around']}{tail}"
+    return [*(whole or sides)], tail
+
+
+def _noun_behind(one: str, other: str, code: str) -> tuple[str, str] | None:
+    """ "Light and dark themes": each side has as many words of its own, and the noun stands behind the last. A side that is a
+    name, or several already, waits for none: "Mixxx and dark themes"."""
+    spoken = language_of(code).split
+    if not spoken.nouns_behind or "," in one:
+        return None
+    first, last = (_ARTICLE.match(side) is not None for side in (one, other))
+    own, words = (_ARTICLE.sub("", side).split() for side in (one, other))
+    noun = words[len(own) :]
+    alone = first == last or language_of(code).names.nouns is not None  # "die öffentlichen und privaten Kanäle"
+    if not (own and noun and alone) or is_stop_word(fold(words[0])):
+        return None
+    waits = _any(spoken.without_noun, own[-1]) and _any(spoken.without_noun, words[len(own) - 1])
+    named = own[0][:1].isupper() and not any(word[:1].isupper() for word in words)
+    has = {*map(str.casefold, noun)} & {*map(str.casefold, own)}
+    return (
+        (" ".join((one, *noun)), other)
+        if waits and _any(spoken.nouns_behind, noun[-1]) and not (named or has)
+        else None
+    )
+
+
+def _noun_before(one: str, other: str, code: str) -> tuple[str, str] | None:
+    """ "Les groupes publics et privés": where the first side alone has an article, or both end in adjectives, the
+    last is of the first's noun."""
+    spoken = language_of(code).split
+    own, words = _ARTICLE.sub("", one).split(), other.split()
+    if not spoken.adjectives or len(own) != 2 or len(words) != 1 or _ARTICLE.match(other) or {*"'’"} & {*own[1]}:
+        return None
+    if not _ARTICLE.match(one) and not (_any(spoken.adjectives, own[1]) and _any(spoken.adjectives, other)):
+        return None
+    return one, f"{own[0]} {other}"
+
+
+def _any(patterns: Sequence[str], word: str) -> bool:
+    return any(re.fullmatch(pattern, word) for pattern in patterns)
 
 
 def _balanced(side: str) -> str:
