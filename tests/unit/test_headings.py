@@ -40,6 +40,8 @@ def test_heading_paths_follow_levels() -> None:
         ("    # code\n\n#hashtag\n\n####### seven", [()]),
         ("---\ntitle: Front\n---\n\n# One\n\nx", [(), ("One",)]),
         ("# A `code` **bold** [link](http://x) {#anchor}\n\nx", [("A code bold link",)]),
+        ("As for\n```.htaccess```.\n\n# Next\n\nx", [(), ("Next",)]),  # backticks behind it: code within a line
+        ("```sh title='`x`'\n# Next", [(), ("Next",)]),
         ("## C# and F#\n\nx\n\n## Closed ##", [("C# and F#",), ("Closed",)]),
     ],
 )

@@ -116,7 +116,7 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
             "# A\n\nSee also:\n\n- Two\n- Three\n\nThere are two ways to do it:\n\n- Two\n- Three",
         ),
         (
-            "Supported modes:\n\n* `Fast mode`_\n* `Safe mode`_\n\nFast mode\n---------\n\nIt is.\n\nSafe mode\n---------\n\nSo.\n",
+            "Supported modes:\n\n* `Fast mode`_\n* `Safe mode`_\n\nFast mode\n---------\n\nIt is.\n\nSafe mode\n---------\n\nSo.",
             "Supported modes:\n\n- Fast mode\n- Safe mode\n\n# Fast mode\n\nIt is.\n\n# Safe mode\n\nSo.",
         ),
         ("Pull |image_name|:|icon_size|, |reg|.", "Pull {image_name}:{icon_size}, ®."),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cairn.language.sentences import LONGEST_UNIT, split_sentences, split_units
+from cairn.language.tables import tables_in
 from tests.growth import repeated, takes_linear_time
 
 
@@ -103,6 +104,13 @@ def test_source_code_is_cut_at_blank_lines_only() -> None:
 
 def test_fence_that_is_never_closed_stays_code() -> None:
     assert [unit.kind for unit in split_units("Text.\n\n```\na = 1. B\n\nb = 2")] == ["prose", "code", "code"]
+
+
+def test_backticks_with_others_behind_them_open_no_fence() -> None:
+    units = split_units("As for ```icon```\nand ```x```.\n```.htaccess``` too.\n\nThe next one. It is prose.")
+    assert [unit.kind for unit in units] == ["prose"] * 4
+    text = "```.htaccess``` hides nothing.\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n"
+    assert [table.header for table in tables_in(text)] == [("a", "b")]
 
 
 def test_passage_that_begins_inside_a_fence_is_code_up_to_its_end() -> None:

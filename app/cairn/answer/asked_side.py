@@ -101,8 +101,8 @@ def asks_default(question: str, asked: Asked) -> bool:
 
 def states_default(one: Candidate, content: str, asked: Asked, *, itself: bool = False) -> bool:
     """Whether a unit, its item or paragraph, or what stands above it has a word for a default, and not only as a label without a
-    value: "Default number of calls: how many are allowed"; or the short section of one thing that it stands in, unless `itself` is
-    asked for. `content`: of its passage."""
+    value: "Default number of calls: how many are allowed"; or the short section of one thing that it stands in, unless `itself`
+    is asked for. `content`: of its passage."""
     if one.cells is not None:
         header, cells = one.cells.table.header, one.cells.row.cells
         columns = [at for at, name in enumerate(header) if at < len(cells) and _DEFAULT.search(name)]

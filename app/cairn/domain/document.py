@@ -181,8 +181,8 @@ BETWEEN_HEADINGS: Final = " › "
 
 
 def section_label(headings: Sequence[str], title: str) -> str:
-    """The innermost heading with the one above it, unless that is the title, in whole or for the most part; "" of what stands below
-    the title alone."""
+    """The innermost heading with the one above it, unless that is the title, in whole or for the most part; "" of what stands
+    below the title alone."""
     own = headings[-1] if headings else ""
     if not own or own == title:
         return ""

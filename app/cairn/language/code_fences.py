@@ -6,8 +6,8 @@ import re
 from typing import Final
 
 LINE: Final = re.compile(r"[^\n]*(?:\n|\Z)")
-FENCE: Final = re.compile(r"(?<![ \t])[ \t]*+(?:>[ \t]?)?(`{3,}|~{3,})")
-"""At the beginning of a line; group 1 is the mark."""
+FENCE: Final = re.compile(r"(?<![ \t])[ \t]*+(?:>[ \t]?)?(`{3,}+(?=[^`\n]*(?:\n|\Z))|~{3,})")
+"""At the beginning of a line; group 1 is the mark. Backticks with others behind them are code within a line (CommonMark)."""
 
 
 def opens_fence(line: str) -> str:

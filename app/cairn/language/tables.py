@@ -304,7 +304,7 @@ def _record(header: Sequence[str], row: Sequence[str]) -> str:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 _LINE = re.compile(r"[^\n]*")
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}+(?=[^`\n]*(?:\n|\Z))|~{3,})")
 _DASHES = re.compile(r":?-+:?")
 _BAR = re.compile(r"(?<!\\)\|")
 

@@ -15,7 +15,7 @@ from itertools import zip_longest
 
 from cairn.language.linear import bounded
 
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}+(?=[^`\n]*(?:\n|\Z))|~{3,})")
 _HASHES = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
 _UNDERLINE = re.compile(r" {0,3}(?<![=-])(={2,}+|-{2,}+)[ \t]*+$")
 _NO_TITLE = re.compile(r" {4}|\t| {0,3}(?:[-*+>|]|\d{1,9}[.)][ \t])")

@@ -71,7 +71,9 @@ _STOPS: Final = frozenset("].,;:")
 _BAR: Final = re.compile(r"&(?:#124|#x7c|vert|verbar|vertbar|VerticalLine);", re.IGNORECASE)
 _MARKED_HEADING: Final = re.compile(r"^ {0,3}(#{1,6})[ \t]", re.MULTILINE)
 _ENDS_PART: Final = re.compile(
-    r"</details\s{0,9}>\s{0,99}(?:<details[^<>]{0,200}>\s{0,99}<summary[^<>]{0,200}>[^?\uff1f\u061f]{1,500}[?\uff1f\u061f]\s{0,9}</summary|<h[1-6]|#{1,6}[ \t]|\Z)",
+    r"</details\s{0,9}>\s{0,99}(?:"
+    r"<details[^<>]{0,200}>\s{0,99}<summary[^<>]{0,200}>[^?\uff1f\u061f]{1,500}[?\uff1f\u061f]\s{0,9}</summary"
+    r"|<h[1-6]|#{1,6}[ \t]|\Z)",
     re.IGNORECASE,
 )
 _ASKS: Final = ("?", "\uff1f", "\u061f")

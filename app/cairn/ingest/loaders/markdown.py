@@ -10,6 +10,7 @@ from typing import Any
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.front_matter import LONGEST, read_front_matter
 from cairn.ingest.loaders.inline_html import ELEMENTS
+from cairn.ingest.loaders.item_numbers import count_items
 from cairn.ingest.loaders.site_markup import plain_markup
 from cairn.ingest.loaders.text import decode
 from cairn.language.stretches import stretches
@@ -44,7 +45,7 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     text = strip_images(plain_markup(text[front.end :]))
     title = " ".join((front.title or "").split()).lstrip("# ")
     text = _TEMPLATE_TITLE.sub(lambda match: f"{match[1]}{title}\n" if title else "", text)
-    return LoadedText(repeat_headers(text), title=front.title or _title(text))
+    return LoadedText(repeat_headers(count_items(text)), title=front.title or _title(text))
 
 
 def stated_metadata(content: bytes) -> Mapping[str, Any]:

@@ -34,7 +34,7 @@ from cairn.ingest.loaders.sphinx_words import (
 from cairn.language.stretches import stretches
 from cairn.language.tables import render_table
 
-_FENCE: Final = re.compile(r"[ \t]{0,16}(?P<mark>`{3,100}|~{3,100})(?P<info>[^\n]*)")
+_FENCE: Final = re.compile(r"[ \t]{0,16}(?P<mark>`{3,100}(?=[^`\n]*(?:\n|\Z))|~{3,100})(?P<info>[^\n]*)")
 _FENCE_BEHIND: Final = re.compile(rf"(?:[ \t]{{0,99}}\n){{0,9}}{_FENCE.pattern}")
 _TAB_LABEL: Final = re.compile(
     r"[ \t]{0,9}(?:(?<![^\s`~])\[(?P<vue>[^\[\]\n]{1,100})\]|(?<!\S)tab=\"(?P<tab>[^\"\n]{1,100})\")"
@@ -412,7 +412,7 @@ class _Blocks:
 
     def _fenced(self, line: str) -> str | None:
         found = _FENCE.match(line)
-        if not found or (found["mark"][0] == "`" and "`" in found["info"]):
+        if not found:
             return None
         mark, info = found["mark"], found["info"].strip()
         if not info and self.open and self.open[-1][0] == mark[0] and len(mark) >= len(self.open[-1]):
