@@ -8,13 +8,16 @@ import pytest
 from cairn.answer.answer_type import read_asked
 from cairn.answer.candidates import candidates
 from cairn.answer.confidence import SURE
-from cairn.answer.extract import NEAR, name_others
+from cairn.answer.extract import LEADS_NEAR, NEAR, name_others
 from cairn.answer.other_sides import (
     _announcement,
     asks_what_is_not,
+    LONGEST_LEAD,
     is_what_is_asked_beside,
+    leads_elsewhere,
     may_deny,
     supposes,
+    with_answer_first,
     with_named_section_first,
     with_named_system_first,
     with_own_language_first,
@@ -131,6 +134,76 @@ async def test_a_fact_is_not_taken_from_an_example_where_it_is_stated() -> None:
     draft = await ask(question, passage(example), passage(stated))
     assert draft.citations[0].quote == stated
     assert (await ask(question, passage(example))).confidence < SURE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please review the [backup guide](backup.md).",
+        "See [Backups](backup.md) for more information.",
+        "Refer to the Backups page.",
+        "For more information on backups, see the manual.",
+        "For details, see Backups.",
+        "More details can be found [here](backup.md).",
+        "Weitere Informationen findest du unter [Sicherung](sicherung.md).",
+        "Siehe auch den Abschnitt Sicherung.",
+        "Bitte lesen Sie dazu das Kapitel Sicherung.",
+        "Pour plus d'informations, consultez la page Sauvegarde.",
+        "Veuillez vous référer au manuel.",
+        "Lisez le guide des sauvegardes.",
+        "Para más información, consulte la página Copias.",
+        "Véase también la sección Copias.",
+        "Per maggiori informazioni, vedi la pagina Copie.",
+        "Fare riferimento alla sezione Copie.",
+    ],
+)
+def test_a_sentence_that_only_leads_elsewhere_is_told(text: str) -> None:
+    assert leads_elsewhere(text)
+    assert leads_elsewhere(text + " " * (LONGEST_LEAD - len(text))) or "](" in text
+    assert not leads_elsewhere(f"{text[:-1]}{' and more of it' * 20}.")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "See which ones run with `ps -a`.",
+        "Check the oil level before each start.",
+        "Read the meter and write down the number.",
+        "Follow these steps:",
+        "Visit your server in the browser and log in.",
+        "You see the list of users on the left.",
+        "Backups are kept for 30 days.",
+        "Lesen Sie den Zählerstand ab.",
+        "Visitez le serveur avec le navigateur.",
+        "For more speed, set two workers.",
+    ],
+)
+def test_a_sentence_that_says_what_to_do_leads_nowhere(text: str) -> None:
+    assert not leads_elsewhere(text)
+
+
+LED = "Please see [Nightly copies](#nightly) for how to back up the Kestrel turbine.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "behind", "first"),
+    [
+        (f"{LED}\nThe turbine is stopped first.\n", LEADS_NEAR - 0.1, "The turbine is stopped first."),
+        (f"{LED}\nThe turbine is stopped first.\n", LEADS_NEAR + 0.1, LED.strip()),
+        (f"{LED}\n## Nightly copies\n\nCron starts them at two.\n", LEADS_NEAR + 9, "Cron starts them at two."),
+        (f"{LED}\n## Other copies\n\nCron starts them at two.\n", LEADS_NEAR + 9, LED.strip()),
+    ],
+)
+def test_what_answers_comes_before_what_leads_to_it(text: str, behind: float, first: str) -> None:
+    passages = [passage(text)]
+    found = candidates(passages)
+    scores = np.array([0.0, -behind])
+    assert found[with_answer_first([0, 1], found, scores, passages, LEADS_NEAR)[0]].text == first
+
+
+async def test_what_only_leads_elsewhere_is_a_guess() -> None:
+    question = "How do I back up the Kestrel turbine?"
+    assert (await ask(question, passage(f"# Turbine\n\n{LED}"))).confidence < SURE
 
 
 STRICT = (

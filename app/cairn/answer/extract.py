@@ -61,8 +61,10 @@ from cairn.answer.named_entry import OWN_ENOUGH, OWN_NEAR, find_entries, find_ow
 from cairn.answer.other_sides import (
     asks_what_is_not,
     is_what_is_asked_beside,
+    leads_elsewhere,
     may_deny,
     supposes,
+    with_answer_first,
     with_named_section_first,
     with_named_system_first,
     with_own_language_first,
@@ -90,7 +92,7 @@ from cairn.domain.document import BETWEEN_HEADINGS, Landmark, is_code_type
 from cairn.domain.passage import Passage
 from cairn.language.identify import by_words, likely_language
 from cairn.language.lexicon import DEFAULT, replies
-from cairn.language.sentences import Span
+from cairn.language.sentences import Span, split_units
 from cairn.language.text import fold
 from cairn.language.tokens import terms as words_of
 from cairn.providers.protocols import Embedder
@@ -110,6 +112,10 @@ AROUND_OTHERS: Final = 900  # bound: tests/unit/test_edges_quotation.py
 """Characters of lists and code that are shown of such places, with what introduces them."""
 SAID: Final = 1.0  # measured: tests/unit/test_edges_quotation.py
 """Log odds that a quotation of the last answer loses where the question leans on that answer: who asks on wants to hear more."""
+
+LEADS_NEAR: Final = 3.0  # measured: tests/unit/test_other_sides.py
+"""By how much less than a sentence that only leads elsewhere a place may score and still come first: to a model, what says that
+something is told there is much the same as what tells it."""
 
 _LETTER: Final = re.compile(r"[^\W_]")
 _WORD: Final = re.compile(r"\w+")
@@ -175,6 +181,7 @@ async def extract(
     order = with_named_system_first(order, found, scores, question, 2 * NEAR)
     order = with_own_language_first(order, found, scores, question, passages, 2 * NEAR)
     order = with_manual_first(order, found, scores, passages, question, terms.asked, 2 * NEAR)
+    order = with_answer_first(order, found, scores, passages, LEADS_NEAR)
     if below_asked.any() and not (terms.asked.anything and not terms.asked.way and below_asked[order[0]]):
         begun = with_section_first(order, below_asked, found, passages)
         if await _begins_section(question, found[begun[0]], passages, between):
@@ -199,7 +206,7 @@ async def extract(
     part = other_row or is_one_of_many(terms, found[order[0]])
     supposed = terms.asked.anything and supposes(found[order[0]].text)
     beside = is_what_is_asked_beside(question, terms.asked, found[order[0]].text)
-    doubtful = part or supposed or beside or _is_source_code(best, passages)
+    doubtful = part or supposed or beside or _is_source_code(best, passages) or _leads_away(best, passages)
     if doubtful or not may_show_sum(best, terms.asked, passages):
         confidence = confidence.unsure()
     certain = confidence  # what is astray may be a guess, but is shown all the same
@@ -345,6 +352,17 @@ def _is_source_code(best: Excerpt, passages: Sequence[Passage]) -> bool:
     """Lines of source code have the words of a question, but do not say that they answer it, and no set of judged questions
     has any."""
     return best.kind == "code" and is_code_type(passages[best.rank].media_type)
+
+
+def _leads_away(best: Excerpt, passages: Sequence[Passage]) -> bool:
+    """Whether it only says where to read on, and nothing that is shown around it says more."""
+    passage = passages[best.rank]
+    if best.kind not in ("prose", "item") or not leads_elsewhere(passage.content[slice(*best.spans[-1])]):
+        return False
+    around = surroundings(passage.content, best.spans[-1])
+    shown = passage.content[slice(*around.span)]
+    units = (one for one in split_units(shown) if one.kind != "heading")
+    return all(leads_elsewhere(shown[one.start : one.end]) for one in units)
 
 
 def has_unsaid(passages: Sequence[Passage], known: str) -> bool:

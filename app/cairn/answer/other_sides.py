@@ -30,6 +30,14 @@ _CONDITIONS: Final = frozenset(word for one in languages() for word in one.asked
 _NO_NEGATION: Final = frozenset(pair for one in languages() for pair in one.claims.no_negation)
 _LEAVES_OUT: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.leaves_out)})(?!\w)", re.IGNORECASE)
 _SUPPOSES: Final = bounded(rf"(?<!\w){any_of(lambda one: one.asked.supposes)}(?!\w)", re.IGNORECASE)
+_LEADS_ELSEWHERE: Final = bounded(
+    rf"\A\W{{0,9}}(?:{any_of(lambda one: one.asked.leads_elsewhere)})", re.IGNORECASE
+)
+_LINK: Final = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{0,500}\)")
+_NAMED: Final = re.compile(r"[\"\u201c\u201e\u00ab*_]{1,3}\s?([^\"\u201c\u201d\u00bb*_\n]{3,80}?)\s?[\"\u201d\u201c\u00bb*_]{1,3}")
+"""What a sentence sets in quotation marks or emphasis."""
+LONGEST_LEAD: Final = 200  # bound: tests/unit/test_other_sides.py
+"""Of a sentence, as it reads, that only leads elsewhere: a longer one says something itself."""
 _BESIDE: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.beside)})(?!\w)", re.IGNORECASE)
 _BESIDE_NAME: Final = bounded(
     rf"(?<!\w)(?:{any_of(lambda one: one.asked.beside)})\s+(\w+(?:\s+\w+){{0,2}})", re.IGNORECASE
@@ -155,6 +163,37 @@ def with_fitting_first(order: Sequence[int], scores: Measured, fits: Sequence[bo
 def supposes(text: str) -> bool:
     """Whether words of a text say that it is an example, or only supposed."""
     return bool(_SUPPOSES.search(text))
+
+
+def leads_elsewhere(text: str) -> bool:
+    """Whether a sentence only says where to read on: "Please see the page on backups." What names code, or announces what stands
+    behind it, says something itself."""
+    said = _LINK.sub(r"\1", text)
+    if len(said) > LONGEST_LEAD or said.rstrip().endswith(":") or "`" in _LINK.sub("", text):
+        return False
+    return bool(_LEADS_ELSEWHERE.match(text))
+
+
+def with_answer_first(
+    order: Sequence[int], found: Sequence[Candidate], scores: Measured, passages: Sequence[Passage], near: float
+) -> list[int]:
+    """Where the best place only leads elsewhere, the first one first that stands below the heading that it names in its own
+    document; else the first one that says something itself, and is no more than `near` behind."""
+    best = found[order[0]]
+    if best.unit.kind not in ("prose", "item") or not leads_elsewhere(best.text):
+        return list(order)
+    names = {fold_line(name).strip(" .#") for pattern in (_LINK, _NAMED) for name in pattern.findall(best.text)}
+    document = passages[best.rank].document_id
+    says = [at for at in order if not leads_elsewhere(found[at].text)]
+    for at in says if names else ():
+        if passages[found[at].rank].document_id == document and _last_heading(found[at]) in names:
+            return [at, *(other for other in order if other != at)]
+    saying = set(says)
+    return with_fitting_first(order, scores, [at in saying for at in order], near)
+
+
+def _last_heading(one: Candidate) -> str:
+    return fold_line(one.path.rpartition(". ")[2]).strip(" .#")
 
 
 def is_what_is_asked_beside(question: str, asked: Asked, text: str) -> bool:

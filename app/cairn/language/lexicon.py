@@ -587,6 +587,8 @@ class AskedKinds(_Section):
     """Words that say without a negation that something is not so, is not meant or is left out: "except", "forbidden", "only"."""
     supposes: Patterns = ()
     """Words that say that a sentence is an example, or only supposed."""
+    leads_elsewhere: Patterns = ()
+    """What a sentence begins with that only says where to read on: "please see", "for more information, refer to"."""
     asks_default: Patterns = ()
     """Questions for the value that something has where nobody sets one;"""
     defaults: Patterns = ()
