@@ -31,7 +31,7 @@ _NO_NEGATION: Final = frozenset(pair for one in languages() for pair in one.clai
 _LEAVES_OUT: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.leaves_out)})(?!\w)", re.IGNORECASE)
 _SUPPOSES: Final = bounded(rf"(?<!\w){any_of(lambda one: one.asked.supposes)}(?!\w)", re.IGNORECASE)
 _LEADS_ELSEWHERE: Final = bounded(
-    rf"\A\W{{0,9}}(?:{any_of(lambda one: one.asked.leads_elsewhere)})", re.IGNORECASE
+    rf"\A(?!\W{{0,9}}\*\*)\W{{0,9}}(?:{any_of(lambda one: one.asked.leads_elsewhere)})", re.IGNORECASE
 )
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{0,500}\)")
 _NAMED: Final = re.compile(r"[\"\u201c\u201e\u00ab*_]{1,3}\s?([^\"\u201c\u201d\u00bb*_\n]{3,80}?)\s?[\"\u201d\u201c\u00bb*_]{1,3}")
