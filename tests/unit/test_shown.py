@@ -298,6 +298,10 @@ def test_what_is_said_of_a_term_is_shown_with_the_term() -> None:
         ("When it is slow, there are a number of things to check.", True),
         ("Man kann mehrere Dinge prüfen.", True), ("Il y a plusieurs causes possibles.", True),
         ("Hay varias cosas que comprobar.", True), ("Ci sono diverse cose da controllare.", True),
+        ("There are seven transfer types.", True), ("This has two consequences.", True),
+        ("It supports 3 modes of operation.", True), ("Es gibt sieben Übertragungsarten.", True),
+        ("Das hat zwei Folgen.", True), ("Cela a deux conséquences.", True), ("Existen siete tipos.", True),
+        ("Questo ha due conseguenze.", True), ("It has two doors.", False),
         ("It adds devices by itself. In this example:", True), ("It is slow at times.", False),
     ],
 )  # fmt: skip
