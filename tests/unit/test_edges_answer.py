@@ -195,6 +195,24 @@ def test_so_is_what_announces_a_list(line: str, quoted: bool) -> None:
     assert (line in texts(f"{line}\n\n- An anchor of iron\n- A mast of oak\n")) is quoted
 
 
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("- Optional. Where copies are kept.\n- Required. The name.\n", "Optional. Where copies are kept."),
+        ("1. Required. Where copies are kept. It may be relative.\n", "Required. Where copies are kept."),
+        ("- `path`: Optional. Where copies are kept.\n", "`path`: Optional. Where copies are kept."),
+        ("path\n:   Default. Where copies are kept.\n", "path\n:   Default. Where copies are kept."),
+        ("Facultatif. Où sont les copies.\n", "Facultatif. Où sont les copies."),
+        ("- Optional.\n- Where copies are kept.\n", "Optional."),
+        ("- Optional.\n\n  Where copies are kept.\n", "Optional."),
+        ("- It is optional. Where copies are kept.\n", "It is optional."),
+        ("**Optional.** Where copies are kept.\n", "Where copies are kept."),
+    ],
+)
+def test_an_entry_is_not_cut_behind_its_first_word(text: str, unit: str) -> None:
+    assert candidates([passage(text)])[0].text == unit
+
+
 def test_three_headings_stand_above_what_is_quoted() -> None:
     text = "# Fleet\n\n## Ships\n\n### Kestrel\n\n#### Hull\n\nIt is made of oak.\n"
     (found,) = candidates([passage(text)])

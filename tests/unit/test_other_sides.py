@@ -10,9 +10,9 @@ from cairn.answer.candidates import candidates
 from cairn.answer.confidence import SURE
 from cairn.answer.extract import LEADS_NEAR, NEAR, name_others
 from cairn.answer.other_sides import (
+    LONGEST_LEAD,
     _announcement,
     asks_what_is_not,
-    LONGEST_LEAD,
     is_what_is_asked_beside,
     leads_elsewhere,
     may_deny,

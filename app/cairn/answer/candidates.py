@@ -122,12 +122,47 @@ def _in_order(content: str, *, code: bool) -> Iterator[tuple[Unit, TableRow | No
     """Units of the text; in place of the lines of a table its rows. What stands in a frame of one column is text."""
     tables = [] if code else tables_in(content)
     done = 0
-    for unit in split_units(content, code=code):
+    for unit in _with_what_they_say(content, split_units(content, code=code)):
         while done < len(tables) and tables[done].span[0] < unit.end:
             yield from _rows(tables[done])
             done += 1
         if unit.kind == "code" or not any(t.span[0] < unit.end and unit.start < t.span[1] for t in tables):
             yield unit, None
+
+
+_WORD_ALONE: Final = re.compile(r"(?:[^\n]{1,80}?\s{0,4}[:\u2013\u2014-]\s{1,4})?[*_(]?[^\W\d_]{2,30}\.[)*_]?")
+"""A sentence of one word, perhaps behind the name that it says it of: "Optional.", "`path`: Optional."."""
+
+
+def _with_what_they_say(content: str, units: Sequence[Unit]) -> Iterator[Unit]:
+    """Units, each sentence of one word that begins an item or paragraph one with the next: "Optional. Where copies are kept."
+    is an entry, and its first word no answer."""
+    opened: Unit | None = None
+    for unit in units:
+        if opened is not None and unit.kind == opened.kind and _goes_on(content, opened, unit):
+            yield Unit(opened.start, unit.end, unit.kind)
+            opened = None
+            continue
+        if opened is not None:
+            yield opened
+        text = content[unit.start : unit.end]
+        begins = unit.kind in ("prose", "item") and not content[
+            content.rfind("\n", 0, unit.start) + 1 : unit.start
+        ].strip(_MARKS)
+        opened = unit if begins and _WORD_ALONE.fullmatch(text) else None
+        if opened is None:
+            yield unit
+    if opened is not None:
+        yield opened
+
+
+def _goes_on(content: str, one: Unit, other: Unit) -> bool:
+    gap = content[one.end : other.start]
+    return gap.isspace() and "\n\n" not in gap
+
+
+_MARKS: Final = " \t>-+*:.()0123456789\u2022"
+"""What stands before an item, a quotation or what is said of a term."""
 
 
 def _rows(table: Table) -> Iterator[tuple[Unit, TableRow | None]]:

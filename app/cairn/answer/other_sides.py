@@ -34,7 +34,9 @@ _LEADS_ELSEWHERE: Final = bounded(
     rf"\A(?!\W{{0,9}}\*\*)\W{{0,9}}(?:{any_of(lambda one: one.asked.leads_elsewhere)})", re.IGNORECASE
 )
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{0,500}\)")
-_NAMED: Final = re.compile(r"[\"\u201c\u201e\u00ab*_]{1,3}\s?([^\"\u201c\u201d\u00bb*_\n]{3,80}?)\s?[\"\u201d\u201c\u00bb*_]{1,3}")
+_NAMED: Final = re.compile(
+    r"[\"\u201c\u201e\u00ab*_]{1,3}\s?([^\"\u201c\u201d\u00bb*_\n]{3,80}?)\s?[\"\u201d\u201c\u00bb*_]{1,3}"
+)
 """What a sentence sets in quotation marks or emphasis."""
 LONGEST_LEAD: Final = 200  # bound: tests/unit/test_other_sides.py
 """Of a sentence, as it reads, that only leads elsewhere: a longer one says something itself."""
