@@ -313,6 +313,31 @@ def test_what_leads_to_paragraphs_is_shown_with_them(said: str, leads: bool) -> 
     assert len(text) <= MOST_SHOWN + 10
 
 
+NUMBERED = "1. Stop the server\n```\nstop x\n```\n2. Copy the data\n\n```\ncp a b\n```\n\n3. Start the server\n```\nstart x\n```"
+
+
+@pytest.mark.parametrize("quote", ["Stop the server", "Copy the data", "cp a b", "Start the server", "start x"])
+def test_steps_with_code_at_the_beginning_of_the_line_are_one_list(quote: str) -> None:
+    text = shown(f"# Sync\n\n{FILLER}\n\n## Move\n\n{FILLER}\n\n{NUMBERED}\n\n{FILLER}\n", quote)
+    for said in ("1. Stop the server", "stop x", "2. Copy the data", "cp a b", "3. Start the server", "start x"):
+        assert said in text
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        (NUMBERED, ["list"]),
+        ("1. Stop it\n```\nstop\n```\n1. Other list\n", ["list", "code", "list"]),
+        ("- Stop it\n```\nstop\n```\n- Start it\n", ["list", "code", "list"]),
+        ("1. Stop it\n\n```\nstop\n```\n", ["list", "code"]),
+        ("1. Stop it\n2. Start it\n\n```\nconfig\n```\n", ["list", "code"]),
+        ("1. Stop it\n\nNow:\n\n```\nstop\n```\n\n2. Start it\n", ["list", "prose", "code", "list"]),
+    ],
+)
+def test_only_such_steps_are_joined(text: str, kinds: list[str]) -> None:
+    assert [block.kind for block in blocks_in(text)] == kinds
+
+
 def test_code_that_takes_the_place_of_code_is_shown_with_it() -> None:
     part = (
         "Change this in the file:\n\n```\nlisten 127.0.0.1\n```\n\nto:\n\n```\nlisten 0.0.0.0\n```\n\nStart it again."

@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final, Literal
 
-from cairn.language.code_fences import cut_off_fence
+from cairn.language.code_fences import FENCE, cut_off_fence
 from cairn.language.sentences import Span, is_rule
 from cairn.language.tables import Table, tables_in
 
@@ -50,7 +50,66 @@ def blocks_in(text: str) -> list[Block]:
         found += _between_tables(text, start, table.span[0])
         found.append(Block("table", *table.span, table=table))
         start = table.span[1]
-    return [*found, *_between_tables(text, start, len(text))]
+    return _steps_joined(text, [*found, *_between_tables(text, start, len(text))])
+
+
+_NUMBER: Final = re.compile(r"[ \t]{0,3}(\d{1,3})[.)][ \t]")
+
+
+def _steps_joined(text: str, blocks: list[Block]) -> list[Block]:
+    """Blocks, those that are one list of steps as one: where code stands at the beginning of its line between two numbered items,
+    Markdown ends the list before it, and a reader goes on. Such code belongs to the item before it."""
+    joined: list[Block] = []
+    for at, block in enumerate(blocks):
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and block.kind == "code"
+            and last.items
+            and _is_followed_by_step(text, last, blocks[at + 1 :])
+        ):
+            joined[-1] = _longer(last, block)
+        elif last is not None and last.items and block.items and at and blocks[at - 1].kind == "code":
+            follows = last.end == blocks[at - 1].end and _number(text, block.items[0]) == _next_number(text, last)
+            joined[-1:] = (
+                [replace(last, end=block.end, items=(*last.items, *block.items))] if follows else [last, block]
+            )
+        elif last is not None and block.kind == "code" and _ends_steps(text, last, block):
+            joined[-1] = _longer(last, block)
+        else:
+            joined.append(block)
+    return joined
+
+
+def _longer(steps: Block, code: Block) -> Block:
+    """A list of which the last item goes on with code."""
+    return replace(steps, end=code.end, items=(*steps.items[:-1], (steps.items[-1][0], code.end)))
+
+
+def _is_followed_by_step(text: str, steps: Block, behind: list[Block]) -> bool:
+    """Whether the next list behind code goes on counting where one ends."""
+    after = next((block for block in behind if block.kind != "code"), None)
+    number = _next_number(text, steps)
+    return after is not None and bool(after.items) and number is not None and _number(text, after.items[0]) == number
+
+
+def _ends_steps(text: str, steps: Block, code: Block) -> bool:
+    """Whether code right below the last of several steps belongs to it, as it did to the one before."""
+    if len(steps.items) < 2 or _next_number(text, steps) is None:
+        return False
+    before = text[slice(*steps.items[-2])].rpartition("\n")[2]
+    return bool(FENCE.match(before)) and not before[0].isspace() and not text[steps.end : code.start].strip()
+
+
+def _number(text: str, item: Span) -> int | None:
+    found = _NUMBER.match(text, text.rfind("\n", 0, item[0]) + 1)
+    return int(found[1]) if found else None
+
+
+def _next_number(text: str, steps: Block) -> int | None:
+    """The number behind that of the last item, where the items are numbered one by one."""
+    number = _number(text, steps.items[-1])
+    return None if number is None else number + 1
 
 
 def _between_tables(text: str, first: int, last: int) -> Iterator[Block]:
