@@ -106,6 +106,8 @@ def test_a_release_is_told_from_its_beginning_and_by_its_date() -> None:
     assert LOG[dated.citations[0].start : dated.citations[0].end] == RELEASE[1]
     assert CERTAIN > FOUND, "a version that is the heading is no guess"
     assert CERTAIN == 0.9
+    assert told.named
+    assert dated.named
     undated = find_release(MARKS, "1.1.0", "When was 1.1.0 released?")
     assert undated is not None
     assert tell_date(as_section(passage(LOG), LOG[undated.start :], undated), 1) is None
@@ -120,3 +122,42 @@ def test_of_a_long_release_as_much_is_told_as_there_is_room_for() -> None:
     assert MOST_SHOWN - 60 < len(told.text) < MOST_SHOWN + 60
     assert told.text.rstrip(")0123456789(+ ").endswith("…")
     assert tell_release(as_section(passage("## 2.0.0\n"), "## 2.0.0\n", section), 1) is None
+
+
+def _release(text: str) -> str:
+    section = find_release([Landmark(0, None, ("2.0.0",))], "2.0.0", "What changed in 2.0.0?")
+    assert section is not None
+    told = tell_release(as_section(passage(text), text, section), 1)
+    assert told is not None
+    cited = told.citations[0]
+    assert cited.quote == text[cited.start : cited.end]
+    return told.text
+
+
+@pytest.mark.parametrize("heading", ["", "### Changes\n\n"])
+def test_an_introduction_leaves_room_for_the_list(heading: str) -> None:
+    said = "This release is a big one, and we thank all who helped with it. "
+    items = "".join(f"* Change {n} of many that were made.\n" for n in range(60))
+    text = _release(f"## 2.0.0\n\n{said * 6}\n\n{said * 12}\n\n{heading}{items}")
+    assert text.startswith(f"**2.0.0**\n\n{said.strip()} [1] ")
+    assert "\n\n…\n\n" in text
+    assert "* Change 0 of many" in text
+    assert ("**Changes**" in text) is bool(heading)
+    assert len(text) < MOST_SHOWN + 90
+    told = text.count("\n* Change")
+    assert text.endswith(f"* … (+{60 - told})")
+
+
+@pytest.mark.parametrize(("items", "whole"), [(3, True), (2, False)])
+def test_three_items_behind_an_introduction_are_enough(items: int, whole: bool) -> None:
+    """Of five, so many have room behind all of the introduction."""
+    line = f"* {'Change of many that were made. ' * 3}\n"
+    said = "It is a big one. " * ((MOST_SHOWN - items * len(line) - 10) // 17)
+    text = _release(f"## 2.0.0\n\n{said}\n\n{line * 5}")
+    assert (said.strip() in text.replace(" [1]", "")) is whole
+
+
+def test_how_many_items_of_other_lists_are_left_out_is_told() -> None:
+    added, fixed = ("".join(f"* {kind} {n}: {'it ' * 8}\n" for n in range(22)) for kind in ("Added", "Fixed"))
+    text = _release(f"## 2.0.0\n\n### Added\n\n{added}\n### Fixed\n\n{fixed}")
+    assert text.endswith(f"(+{44 - text.count(': it')})")

@@ -111,7 +111,7 @@ class Draft:
     first quotation of an extracted answer, also of one that was withheld; None where there was nothing to choose from.
     `others`: what else may answer, best first, and how each reads; named where this is not sure. `near`: the same from
     the first on, for a refusal to show as what comes nearest. `across`: it quotes documents
-    in another language than the question's.
+    in another language than the question's. `named`: it is the section or heading that the question names, as it stands.
     """
 
     text: str
@@ -124,6 +124,7 @@ class Draft:
     others: tuple[tuple[Citation, str], ...] = ()
     near: tuple[tuple[Citation, str], ...] = ()
     across: bool = False
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def make_answer(run: Run, outcome: Outcome) -> Answer:
     """Only what a model wrote can be grounded or not. The confidence of a quotation is its own; a model's answer is no
     surer than its search, and than its sources support it."""
     question, record, draft = run.question, run.record, outcome.draft
-    verbatim = outcome.answerer == "extractive" and draft.evidence is not None
+    verbatim = outcome.answerer == "extractive" and (draft.evidence is not None or draft.named)
     grounding = outcome.grounding if draft.found else None
     score = grounding.score if grounding else None
     confidence = draft.confidence if verbatim else _of_model(outcome, draft, score)
@@ -100,7 +100,7 @@ def _word(outcome: Outcome, *, verbatim: bool) -> ConfidenceWord | None:
         return "likely" if outcome.origin == "computed" and draft.confidence < COMPUTED else outcome.origin
     if not verbatim:
         return None
-    read = draft.evidence is not None and draft.evidence.read is not None
+    read = draft.named or (draft.evidence is not None and draft.evidence.read is not None)
     return word_of(draft.confidence, read=read, whole=not draft.insufficiencies)
 
 

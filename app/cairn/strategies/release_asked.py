@@ -8,7 +8,7 @@ from typing import Final
 
 from cairn.answer.answer_type import read_asked
 from cairn.answer.change_log import ReleaseSection, find_release, has_version, is_change_log, release_asked
-from cairn.answer.release_told import as_section, tell_date, tell_release
+from cairn.answer.release_told import LONGEST, as_section, tell_date, tell_release
 from cairn.answer.sections_below import MOST_MARKS
 from cairn.domain.answer import Draft
 from cairn.domain.document import Landmark
@@ -19,8 +19,6 @@ MOST_LOGS: Final = 2
 """Change logs that are looked through."""
 MOST_READ: Final = 10
 """Times that MOST_MARKS beginnings of sections are read of one."""
-LONGEST: Final = 20_000
-"""Characters of a section that are read: more than is shown."""
 
 
 async def tell_asked_release(run: Run, question: str, passages: Sequence[Passage], first: int) -> Draft | None:
