@@ -313,6 +313,24 @@ def test_what_leads_to_paragraphs_is_shown_with_them(said: str, leads: bool) -> 
     assert len(text) <= MOST_SHOWN + 10
 
 
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("If you see this error:", True), ("The log has one of these warnings:", True), ("Diese Fehlermeldung kommt vor:", True),
+        ("Si vous voyez cette erreur :", True), ("Si aparece este error:", True), ("Se appare questo errore:", True),
+        ("The file looks so:", False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("quoted", ["said", "code"])
+def test_an_error_is_shown_with_its_remedy(said: str, told: bool, quoted: str) -> None:
+    code, remedy = "E42: cannot open the lock", "Remove the lock with:\n\n```\nrm lock\n```"
+    text = f"# Sync\n\n{FILLER}\n\n## Slow\n\n{FILLER}\n\n{said}\n\n```\n{code}\n```\n\n{remedy}"
+    made = shown(f"{text}\n\n{FILLER}", said if quoted == "said" else code)
+    assert ("Remove the lock" in made) is told
+    assert ("rm lock" in made) is told
+    assert "Paragraph 0" not in made.partition("rm lock")[2]
+
+
 NUMBERED = "1. Stop the server\n```\nstop x\n```\n2. Copy the data\n\n```\ncp a b\n```\n\n3. Start the server\n```\nstart x\n```"
 
 

@@ -118,6 +118,8 @@ def surroundings(
     ending = None if row or text[span[1] - 1] != ":" else block_at(blocks, span[1] - 1)
     if ending is not None and blocks[ending].kind == "prose" and not _only_announces(text, blocks[ending], span[1]):
         span = span[0], max(span[1], _announced(text, blocks, ending, span[0]))
+    if not row:
+        span = span[0], _with_remedy(text, blocks, span)
     span = span[0], _without_empty_end(text, blocks, span[1], quoted[1])
     if begun and not row:
         span = _without_rest_of_sentence(text, blocks, span[0], quoted[0]), span[1]
@@ -298,6 +300,25 @@ def _announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
         if _is_run_in(text, block) or _is_term(text, blocks, number):
             return _terms_announced(text, blocks, number, start) or blocks[at].end
     return _paragraphs_announced(text, blocks, at, start)
+
+
+_ERRORS: Final = bounded(rf"(?<!\w){any_of(lambda one: one.asked.errors)}(?!\w)", re.IGNORECASE)
+
+
+def _with_remedy(text: str, blocks: Sequence[Block], span: Span) -> int:
+    """Where that ends which is shown where it ends with the words of an error ("If you see this error: ..."): with the paragraph
+    right behind them, which says what to do, and with what that announces; as far as there is room."""
+    at = block_at(list(blocks), span[1] - 1)
+    pair = blocks[at : at + 2] if at else []
+    if [block.kind for block in pair] != ["code", "prose"] or span[1] != pair[0].end or not at:
+        return span[1]
+    before, remedy = blocks[at - 1], pair[1]
+    if before.kind != "prose" or not _ERRORS.search(text, _last_sentence(text, before), before.end):
+        return span[1]
+    end = _from_start(text, remedy, MOST_ANNOUNCED - (remedy.start - span[0])) or span[1]
+    return (
+        _announced(text, blocks, at + 1, span[0]) if end == remedy.end and announces(text, (remedy.start, end)) else end
+    )
 
 
 def _code_for_code(text: str, blocks: Sequence[Block], at: int, start: int) -> int | None:

@@ -581,6 +581,8 @@ class AskedKinds(_Section):
     """Words of a sentence that says that what it speaks of stands behind it: "the following", "below"."""
     foretells: Patterns = ()
     """The same of a sentence that paragraphs go on with: "there are a number of things to check"."""
+    errors: Patterns = ()
+    """Words of a sentence behind which stands what a program says of a failure: "if you see this error"."""
     conditions: Words = NONE
     """Begin a clause that says when something is asked about: "if I set nothing"."""
     leaves_out: Patterns = ()
