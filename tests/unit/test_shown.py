@@ -331,6 +331,29 @@ def test_an_error_is_shown_with_its_remedy(said: str, told: bool, quoted: str) -
     assert "Paragraph 0" not in made.partition("rm lock")[2]
 
 
+KEYS = "\n".join(f"- `{name}` - sets how much of it is kept." for name in ("size", "age", "depth", "width"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "key", "alone"),
+    [
+        (KEYS, "depth", True), (KEYS, "size", True), (KEYS, "", False), (KEYS, "height", False),
+        (KEYS.rpartition("\n")[0], "depth", False),  # three
+        (KEYS.replace("`", ""), "depth", False),
+        (KEYS.replace("`age`", "`age_depth`"), "depth", False),
+    ],
+)  # fmt: skip
+def test_of_a_key_that_is_asked_for_its_entry_alone_is_shown(keys: str, key: str, alone: bool) -> None:
+    content = f"# Sync\n\n{FILLER}\n\n## Keys\n\n{FILLER}\n\nThese keys can be set:\n\n{keys}\n\n{FILLER}\n"
+    line = next((one for one in keys.split("\n") if key and key in one and "age_" not in one), keys.split("\n")[0])
+    at = content.index(line) + 2
+    around = surroundings(content, (at, at + len(line) - 2), key=key)
+    text = as_markdown(around, {at + len(line) - 2: "[1]"})
+    assert (text == f"These keys can be set:\n\n{line} [1]") is alone
+    assert "These keys can be set:" in text
+    assert ("(+" in text or text.count("\n- ") > 1) is not alone
+
+
 NUMBERED = "1. Stop the server\n```\nstop x\n```\n2. Copy the data\n\n```\ncp a b\n```\n\n3. Start the server\n```\nstart x\n```"
 
 

@@ -57,7 +57,15 @@ from cairn.answer.evidence import (
     words_inside,
 )
 from cairn.answer.missing import subjects, unmentioned
-from cairn.answer.named_entry import OWN_ENOUGH, OWN_NEAR, find_entries, find_own_places, has_label, with_entry_first
+from cairn.answer.named_entry import (
+    OWN_ENOUGH,
+    OWN_NEAR,
+    find_entries,
+    find_own_places,
+    has_label,
+    name_asked,
+    with_entry_first,
+)
 from cairn.answer.other_sides import (
     asks_what_is_not,
     is_what_is_asked_beside,
@@ -226,7 +234,8 @@ async def extract(
     below = await _sections_below(best, passages, terms, behind)
     wide = await _with_what_is_cut_off(best, passages, terms.asked, between)
     line = await _line_of(best, passages, between)
-    draft = quoted_draft(best, further, passages, first, spoken, terms.asked, below, wide, line)
+    key = "" if terms.asked.several or not entries[order[0]] else name_asked(question) or ""
+    draft = quoted_draft(best, further, passages, first, spoken, terms.asked, below, wide, line, key)
     if confidence.value >= SURE and (outcome := verdict(terms, found[order[0]], best.shown)):
         draft = replace(draft, text=f"**{outcome}.**\n\n{draft.text}")
     limit = min(OTHERS, settings.max_sentences - 1 - len(further))
@@ -666,12 +675,13 @@ def _overlap(one: Excerpt, other: Excerpt, passages: Sequence[Passage]) -> bool:
 
 def quoted_draft(
     best: Excerpt, further: Sequence[Excerpt], passages: Sequence[Passage], first: int, language: str, asked: Asked,
-    below: Sequence[Section] = (), wide: Passage | None = None, line: int | None = None,
+    below: Sequence[Section] = (), wide: Passage | None = None, line: int | None = None, key: str = "",
 ) -> Draft:  # fmt: skip
     """The best quotation with what stands around it, or with the sections that it announces where not all of them are shown
     around it; and the further ones marked there, or on a line each where they stand elsewhere. The number of the first is
     `first`, and the others go up as they are read: what is shown before the best quotation is not cited once more. `wide`: its
-    passage, perhaps with more of the document before and behind it. `line`: of a file of code, where the quotation begins."""
+    passage, perhaps with more of the document before and behind it. `line`: of a file of code, where the quotation begins.
+    `key`: the one name that is asked for."""
     if wide and wide is not passages[best.rank]:
         moved = passages[best.rank].start - wide.start
         best, *further = (one.moved(moved) if one.rank == best.rank else one for one in (best, *further))
@@ -684,6 +694,7 @@ def quoted_draft(
         show = partial(
             surroundings, quoted=best.spans[-1], row=row, said_briefly=asked.said_briefly, begun=passage.start > 0,
             heading=passage.headings[-1] if passage.headings[1:] else "",  # one alone is the title
+            key=key,
         )  # fmt: skip
         around = show(passage.content)
         below = () if all(one.start < passage.start + around.span[1] for one in below) else below

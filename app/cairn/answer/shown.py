@@ -77,8 +77,9 @@ class ShownPart:
 
 
 def surroundings(
-    content: str, quoted: Span, *, row: bool = False, said_briefly: bool = False, begun: bool = False, heading: str = ""
-) -> ShownPart:
+    content: str, quoted: Span, *, row: bool = False, said_briefly: bool = False, begun: bool = False, heading: str = "",
+    key: str = "",
+) -> ShownPart:  # fmt: skip
     """What is shown of a passage around a quotation: at most MOST_SHOWN characters unless the quotation is longer, cut between
     blocks, sentences, items, lines or rows.
 
@@ -91,6 +92,7 @@ def surroundings(
     what is asked is `said_briefly`: a date is in a sentence, a way of doing something in the command behind it, or in the one
     whose options it tells. `row`: of a row its table alone, as far as there is room. `begun`: the content begins inside of its
     document, perhaps in the middle of a sentence, of which the rest is not shown. `heading`: in force where the content begins.
+    `key`: the one name that is asked for; of a list of which one item is its entry, that alone, with what introduces the list.
     """
     text = _near(content, quoted)
     blocks = [block for block in blocks_in(text) if block.kind != "other"]
@@ -98,14 +100,18 @@ def surroundings(
     at, last = block_at(blocks, quoted[0]), block_at(blocks, quoted[1] - 1)
     if at is None or last is None or blocks[at].kind == "heading":
         return ShownPart(content, quoted, (Block("prose", *quoted),))
+    entry = _entry_alone(text, blocks[at], quoted, key) if key else None
+    if entry is not None:
+        introduced = _introduction_above(text, blocks, at, entry.end)
+        return ShownPart(content, (entry.start, entry.end), (entry,), introduced=introduced)
     if row:
         span = _around(text, blocks[at], quoted, MOST_SHOWN)
     else:
         begins, ends = _section(blocks, at)
         whole = _whole_section(blocks, begins, ends)
-        entry = None if whole else _whole_entry(text, blocks, (begins, ends), at)
-        span = whole or entry or _part(text, blocks, (begins, ends), at, quoted)
-        if not (whole or entry or said_briefly):
+        defined = None if whole else _whole_entry(text, blocks, (begins, ends), at)
+        span = whole or defined or _part(text, blocks, (begins, ends), at, quoted)
+        if not (whole or defined or said_briefly):
             span = span[0], _led_to(text, blocks[begins:ends], span)
             span = span[0], _said_on(text, blocks, ends, span)
             lead = _lead_code(text, blocks[begins:ends], span)
@@ -132,6 +138,25 @@ def surroundings(
     introduced = None if row or said_briefly else _introduction_above(text, blocks, at, start)
     named = heading if not row and _is_name(heading) and all(one.kind != "heading" for one in blocks[:at]) else ""
     return ShownPart(content, (start, span[1]), inside, above, lead, not said_briefly, introduced, named)
+
+
+def _entry_alone(text: str, block: Block, quoted: Span, key: str) -> Block | None:
+    """The item that a quotation stands in as a list of its own, where it is the entry of a name, and the others begin with names
+    of their own: who asks for one key wants to read of that."""
+    item = next((item for item in block.items if item[0] <= quoted[0] and quoted[1] <= item[1]), None)
+    if item is None or item[1] - item[0] > MOST_SHOWN:
+        return None
+    entries = [one for one in block.items if _ENTRY.match(text, *one)]
+    named = [one for one in block.items if key in fold(text[one[0] : min(one[0] + LABEL, one[1])])]
+    if named != [item] or item not in entries or len(entries) < FEWEST_ENTRIES:
+        return None
+    return replace(block, start=item[0], end=item[1], items=(item,))
+
+
+FEWEST_ENTRIES: Final = 4  # measured: tests/unit/test_shown.py
+"""Items of a list that begin with a name each, of which one can do without the others."""
+_ENTRY: Final = re.compile(r"[ \t]{0,9}(?:[-*+]|\d{1,3}[.)])\s{1,9}(?:\[?[*_]{0,2}`|\*\*|--?\w|\w{1,40}[_.=]\w)")
+"""How an item begins that is the entry of a name: in backticks or bold, an option, or with an underscore."""
 
 
 def _without_rest_of_sentence(text: str, blocks: Sequence[Block], start: int, quoted: int) -> int:
