@@ -7,7 +7,7 @@ import pytest
 from cairn.answer.answer_type import read_asked
 from cairn.answer.change_log import find_release, release_asked, release_in
 from cairn.answer.confidence import FOUND
-from cairn.answer.release_told import CERTAIN, as_section, tell_date, tell_release
+from cairn.answer.release_told import CERTAIN, LONGEST, as_section, tell_date, tell_release
 from cairn.answer.shown import MOST_SHOWN
 from cairn.domain.document import Landmark
 from tests.unit.test_extract import passage
@@ -161,3 +161,11 @@ def test_how_many_items_of_other_lists_are_left_out_is_told() -> None:
     added, fixed = ("".join(f"* {kind} {n}: {'it ' * 8}\n" for n in range(22)) for kind in ("Added", "Fixed"))
     text = _release(f"## 2.0.0\n\n### Added\n\n{added}\n### Fixed\n\n{fixed}")
     assert text.endswith(f"(+{44 - text.count(': it')})")
+
+
+@pytest.mark.parametrize(("more", "counted"), [(-1, True), (0, False)])
+def test_of_a_section_that_was_cut_nobody_knows_how_many_items_it_has(more: int, counted: bool) -> None:
+    text = "## 2.0.0\n\n" + "* It is so.\n" * (LONGEST // 12)
+    text = text[: LONGEST + more]
+    assert len(text) == LONGEST + more == 20_000 + more
+    assert ("(+" in _release(text)) is counted

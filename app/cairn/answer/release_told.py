@@ -24,7 +24,7 @@ CERTAIN: Final = 0.9  # measured: tests/unit/test_release_told.py
 """Confidence in a section whose heading is the version that is asked for."""
 FEWEST_ITEMS: Final = 3  # measured: tests/unit/test_release_told.py
 """Items of its list that a section is shown with at least, whatever stands before them."""
-LONGEST: Final = 20_000
+LONGEST: Final = 20_000  # bound: tests/unit/test_release_told.py
 """Characters of a section that are read: more than is shown. Of a longer one nobody knows how many items it has."""
 _LEFT_OUT: Final = re.compile(r" \(\+\d{1,4}\)\Z")
 _HEADING: Final = re.compile(r"[^\n]*")
