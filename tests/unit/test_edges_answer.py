@@ -206,6 +206,8 @@ def test_so_is_what_announces_a_list(line: str, quoted: bool) -> None:
         ("- Optional.\n- Where copies are kept.\n", "Optional."),
         ("- Optional.\n\n  Where copies are kept.\n", "Optional."),
         ("- It is optional. Where copies are kept.\n", "It is optional."),
+        ("Yes. Copies are kept there.\n", "Yes."),
+        ("Nein. Kopien liegen anderswo.\n", "Nein."),
         ("**Optional.** Where copies are kept.\n", "Where copies are kept."),
     ],
 )

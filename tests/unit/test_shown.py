@@ -248,7 +248,7 @@ def test_of_a_long_list_the_neighbours_of_the_item_are_shown_whole() -> None:
     missing = [int(cut.removeprefix("- … (+").removesuffix(")")) for cut in (first, last)]  # it is not the whole list
     assert len(lines) + sum(missing) == 60
     assert all(
-        re.fullmatch(r"- Item \d+ is about stone \d+(?: \[1\])?, which lies on the ridge", line) for line in lines
+        re.fullmatch(r"- Item \d+ is about stone \d+, which lies on the ridge(?: \[1\])?", line) for line in lines
     )
 
 
@@ -538,7 +538,7 @@ def test_a_long_item_is_cut_where_the_items_in_it_begin() -> None:
     assert (first, item) == ("- First", "- Stones of the ridge:")
     assert re.fullmatch(r"  - … \(\+\d+\)", cut)
     assert len(lines) + sum(int(left[7:-1]) for left in (cut, last)) == 40
-    assert all(re.fullmatch(r"  - Stone \d+ lies on the ridge(?: \[1\])?, and is as old as it", line) for line in lines)
+    assert all(re.fullmatch(r"  - Stone \d+ lies on the ridge, and is as old as it(?: \[1\])?", line) for line in lines)
     assert 10 < len(lines) < 20
     assert len(text) <= MOST_SHOWN + 40
 
@@ -797,7 +797,7 @@ def test_a_row_is_shown_without_where_its_links_lead() -> None:
 
 def test_a_placeholder_is_code() -> None:
     assert shown(in_long_section("Run it on <your host> or sftp:<user>@<host>:/srv now."), "Run it") == (
-        "Run it [1] on `<your host>` or `sftp:<user>@<host>:/srv` now."
+        "Run it on `<your host>` or `sftp:<user>@<host>:/srv` now. [1]"
     )
 
 
@@ -824,3 +824,27 @@ def test_the_rest_of_a_sentence_that_began_elsewhere_is_not_shown(
     start = text.index(quoted)
     around = surroundings(text, (start, start + len(quoted)), begun=begun)
     assert as_markdown(around).startswith(first)
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted", "shown"),
+    [
+        (
+            "Old files may stay, which is bad. More.",
+            "Old files may stay,",
+            "Old files may stay, which is bad. [1] More.",
+        ),
+        (
+            "Old files may stay, which\nis bad. More.",
+            "Old files may stay,",
+            "Old files may stay, which is bad. [1] More.",
+        ),
+        ("Files stay. They are old.", "Files stay.", "Files stay. [1] They are old."),
+        ("- Files may stay,\n  which is bad\n- More", "Files may stay,", "- Files may stay, which is bad [1]\n- More"),
+        ("- Files stay\n- More", "Files stay", "- Files stay [1]\n- More"),
+    ],
+)
+def test_a_mark_stands_behind_the_sentence(text: str, quoted: str, shown: str) -> None:
+    at = text.find(quoted)
+    around = surroundings(text, (at, at + len(quoted)))
+    assert as_markdown(around, {at + len(quoted): "[1]"}) == shown

@@ -13,6 +13,8 @@ from typing import Final
 
 from cairn.domain.document import is_code_type
 from cairn.domain.passage import Passage
+from cairn.language.lexicon import any_of
+from cairn.language.linear import bounded
 from cairn.language.numbers import quantities
 from cairn.language.sentences import Unit, split_units
 from cairn.language.tables import Row, Table, tables_in
@@ -130,8 +132,10 @@ def _in_order(content: str, *, code: bool) -> Iterator[tuple[Unit, TableRow | No
             yield unit, None
 
 
-_WORD_ALONE: Final = re.compile(r"(?:[^\n]{1,80}?\s{0,4}[:\u2013\u2014-]\s{1,4})?[*_(]?[^\W\d_]{2,30}\.[)*_]?")
+_WORD_ALONE: Final = re.compile(r"(?:[^\n]{1,80}?\s{0,4}[:\u2013\u2014-]\s{1,4})?[*_(]?([^\W\d_]{2,30})\.[)*_]?")
 """A sentence of one word, perhaps behind the name that it says it of: "Optional.", "`path`: Optional."."""
+_SWITCHED: Final = bounded(rf"(?:{any_of(lambda one: one.asked.switched)})", re.IGNORECASE)
+"""Yes, no, and what is told in their place, which the next sentence says in full."""
 
 
 def _with_what_they_say(content: str, units: Sequence[Unit]) -> Iterator[Unit]:
@@ -149,7 +153,8 @@ def _with_what_they_say(content: str, units: Sequence[Unit]) -> Iterator[Unit]:
         begins = unit.kind in ("prose", "item") and not content[
             content.rfind("\n", 0, unit.start) + 1 : unit.start
         ].strip(_MARKS)
-        opened = unit if begins and _WORD_ALONE.fullmatch(text) else None
+        word = _WORD_ALONE.fullmatch(text) if begins else None
+        opened = unit if word and not _SWITCHED.fullmatch(word[1]) else None
         if opened is None:
             yield unit
     if opened is not None:

@@ -727,10 +727,29 @@ def _shown(around: ShownPart, block: Block, places: Sequence[int]) -> str:
         return f"{before}{code}{marks}{behind}"
     if block.table:
         return _table(around.content, block, (start, end))
+    places = [_end_of_sentence(around.content, start, place, end) for place in places]
     text = f" {_MARK}".join(around.content[a:b] for a, b in pairwise((start, *places, end)))
     if block.kind == "heading":
         return f"**{with_code_only(text.lstrip('# ').rstrip('#= -'))}**"
     return "\n".join(_cut_list(around, block, [*_lines(text)], (start, end)) if block.items else _lines(text))
+
+
+_ENDS_SAID: Final = re.compile(r"[.!?:;\u2026\u3002][\"'\u201d\u2019\u00bb)\]*_`]{0,4}\s*\Z")
+
+
+def _end_of_sentence(text: str, start: int, place: int, end: int) -> int:
+    """Where the sentence ends that a quotation, of a long one its best clauses, ends within: a mark stands behind it."""
+    line, _, below = text[place:end].partition("\n")
+    if _ENDS_SAID.search(text[max(0, place - 8) : place]) or (not line.strip() and _is_apart(below)):
+        return place
+    if sum(bool(opens_fence(above)) for above in text[start:place].split("\n")) % 2:
+        return place  # in code of an item
+    return next((place + last for _, last in split_sentences(text[place:end])), place)
+
+
+def _is_apart(below: str) -> bool:
+    """Whether a line does not go on with the sentence that ends the line above it."""
+    return not below.partition("\n")[0].strip() or is_item(below)
 
 
 def _cut_list(around: ShownPart, block: Block, lines: list[str], span: Span) -> Iterator[str]:
