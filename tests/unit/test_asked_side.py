@@ -12,6 +12,7 @@ from cairn.answer.asked_side import (
     LEADING,
     asks_default,
     counts_something_else,
+    is_not_undone,
     is_other_side,
     states_default,
     with_asked_side_first,
@@ -166,11 +167,51 @@ def test_what_is_counted_stands_near_to_the_number() -> None:
         ("Comment activer les courriels ?", "Pour désactiver les courriels, cliquez ici.", True),
         ("¿Cómo activo los correos?", "Para desactivar los correos, pulse ahí.", True),
         ("Come attivo le mail?", "Per disattivare le mail, premere lì.", True),
+        ("How do I restore a repository?", "To archive a repository, click there.", True),
+        ("How do I untrust a file?", "To trust a file, run it.", True),
+        ("Wie melde ich mich ab? Wie kann ich mich abmelden?", "Um sich anzumelden, klicken Sie dort.", True),
+        ("Comment débloquer un membre ?", "Pour bloquer un membre, cliquez ici.", True),
+        ("¿Cómo restaurar un archivo?", "Para borrar un archivo, pulse ahí.", True),
+        ("Come ripristinare un file?", "Per eliminare un file, premere lì.", True),
     ],
 )
 def test_the_opposite_of_what_is_asked_is_told(question: str, text: str, other: bool) -> None:
     found = [one for one in candidates([passage(text)]) if not one.announces]
     assert is_other_side(question, read_asked(question), found[0]) is other
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "not_undone"),
+    [
+        ("How do I undo a transfer?", "To transfer a file, click there.", True),
+        ("How do I undo a transfer?", "To take a file back, click there.", False),
+        ("How do I undo a transfer?", "# Undo\n\nClick there.", False),
+        ("Wie mache ich eine Übertragung rückgängig?", "Um eine Datei zu übertragen, klicken Sie dort.", True),
+        ("Wie mache ich eine Übertragung rückgängig?", "Um eine Datei zurückzuholen, klicken Sie dort.", False),
+        ("Comment annuler un transfert ?", "Pour transférer un fichier, cliquez ici.", True),
+        ("¿Cómo deshacer un envío?", "Para enviar un fichero, pulse ahí.", True),
+        ("Come annullare un invio?", "Per inviare un file, premere lì.", True),
+        ("What is an undo log?", "It keeps what was written.", False),
+    ],
+)
+def test_how_something_is_done_is_not_how_it_is_undone(question: str, text: str, not_undone: bool) -> None:
+    found = [one for one in candidates([passage(text)]) if not one.announces]
+    assert is_not_undone(question, read_asked(question), found[0]) is not_undone
+
+
+async def test_the_steps_are_not_told_once_more_to_who_wants_to_undo_them() -> None:
+    page = passage("# Files\n\nTo transfer a file, click there.\n\nMembers of it run.\n")
+    for question, found in (("How do I transfer a file?", True), ("How do I undo the transfer of a file?", False)):
+        draft = await extract(question, [page], WordEmbedder(), SETTINGS, by=ReadBy(Noted(5.0), [()]))
+        assert draft.found is found
+
+
+@pytest.mark.parametrize(("behind", "first"), [(0.9, "To take back"), (1.1, "To transfer")])
+def test_how_it_is_undone_comes_first(behind: float, first: str) -> None:
+    found = candidates([passage("To transfer a file, click there.\n\nTo take back a file, click here.")])
+    question = "How do I undo the transfer of a file?"
+    made = with_asked_side_first([0, 1], found, np.array([0.0, -behind]), question, read_asked(question), 1.0)
+    assert found[made[0]].text.startswith(first)
 
 
 def test_what_a_sentence_tells_to_do_stands_in_its_beginning() -> None:

@@ -26,6 +26,7 @@ from cairn.query.entities import entities
 from cairn.query.followup import Carried, asks_of_another, carry, listed, parts_alone
 from cairn.query.rewrite_after import rewrite_after
 from cairn.query.understand import understand
+from cairn.query.undo import asks_to_undo, undoing
 from cairn.settings import Settings
 from tests.waiting import patience
 
@@ -726,3 +727,61 @@ async def test_a_message_is_understood_by_what_it_asks(message: str, intent: str
         message, history, vocabulary=look, embed=embed, chat=None, settings=Settings(), exemplars=exemplars
     )
     assert (plan.intent.intent, plan.text) == (intent, text)
+
+
+# --- what undoes it ---------------------------------------------------------------------------------------------------------
+
+STEPS = "1. Open the menu. [1]\n2. Choose it.\n3. Scan the code."
+
+
+@pytest.mark.parametrize(
+    ("question", "message", "text"),
+    [
+        ("How do I enable the mirror?", "and how do I undo that?", "How do I disable the mirror?"),
+        ("How do I enable the mirror?", "how do I revert this?", "How do I disable the mirror?"),
+        ("How do I enable the mirror?", "Can that be undone?", "How do I disable the mirror?"),
+        ("How do I install a tool?", "how to undo this?", "How do I uninstall a tool?"),
+        ("How can I turn the mirror on?", "undo that", "How can I turn the mirror off?"),
+        ("How do I archive a repository?", "can I undo that later?", "How do I restore a repository?"),
+        ("Lock the branch", "how do I undo it?", "Unlock the branch"),
+        ("How do I enable the mirror?", "et comment annuler cela ?", "How do I disable the mirror?"),
+        ("Wie aktiviere ich den Spiegel?", "wie mache ich das rückgängig?", "Wie deaktiviere ich den Spiegel?"),
+        ("Wie füge ich ein Feld hinzu?", "Kann man das rückgängig machen?", "Wie entferne ich ein Feld?"),
+        ("Comment activer le miroir ?", "comment annuler cela ?", "Comment désactiver le miroir ?"),
+        ("Comment activer le miroir ?", "comment revenir en arrière ?", "Comment désactiver le miroir ?"),
+        ("¿Cómo activo el espejo?", "¿y cómo lo deshago?", "¿Cómo desactivo el espejo?"),
+        ("Come attivo lo specchio?", "e come lo annullo?", "Come disattivo lo specchio?"),
+    ],
+)
+def test_to_undo_what_was_asked_about_is_its_opposite(question: str, message: str, text: str) -> None:
+    assert after(message, question, STEPS).text == text
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        ("how do I undo a commit?", "en"), ("undo", "de"), ("wie mache ich einen Commit rückgängig?", "de"),
+        ("comment annuler une commande ?", "fr"), ("¿cómo deshacer un envío?", "es"), ("come annullo un ordine?", "it"),
+    ],
+)  # fmt: skip
+def test_what_says_of_what_is_no_question_about_the_last_one(message: str, code: str) -> None:
+    assert not asks_to_undo(message, code)
+
+
+@pytest.mark.parametrize(("characters", "undoes"), [(80, True), (81, False)])
+def test_who_asks_to_undo_it_says_so_in_eighty_characters(characters: int, undoes: bool) -> None:
+    assert asks_to_undo("undo that".ljust(characters, "!"), "en") is undoes
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["What does prune remove?", "Which tool locks files?", "How do I change the start page?", "How do I rename it?"],
+)
+def test_of_what_does_it_or_is_called_so_there_is_no_opposite(question: str) -> None:
+    assert undoing(question, "en") == ""
+
+
+def test_who_asks_how_to_do_something_else_does_not_ask_how_to_do_the_first() -> None:
+    assert "enable" not in after("how do I disable it?", "How do I enable the mirror?", STEPS).text
+    assert "mirror" in after("how do I turn it off again?", "How do I enable the mirror?", STEPS).text
+    assert "aktiviere " not in after("wie schalte ich ihn wieder ab?", "Wie aktiviere ich den Spiegel?", STEPS).text

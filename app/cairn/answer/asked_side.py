@@ -90,6 +90,8 @@ def _pairs() -> Iterator[tuple[_Side, _Side]]:
                 yield one, other
 
 
+_UNDO: Final = tuple(one.compiled(*one.asked.undo) for one in languages() if one.asked.undo)
+_UNDOING: Final = tuple(one.compiled(*one.asked.undoing) for one in languages() if one.asked.undoing)
 _OPPOSITES: Final = tuple(_pairs())
 _LIMITS: Final = tuple(side for pair in _OPPOSITES for side in pair if side.anywhere)
 
@@ -173,11 +175,25 @@ def is_other_side(question: str, asked: Asked, one: Candidate) -> bool:
     return any(theirs.is_told(one) for _, theirs in sides) and not any(ours.is_named(one) for ours, _ in sides)
 
 
+def is_not_undone(question: str, asked: Asked, one: Candidate) -> bool:
+    """Whether it is asked how something is undone, whatever it is, and neither a text nor a heading above it has a word for that:
+    then it tells how it is done."""
+    folded = fold_line(question)
+    asks_way = asked.way or folded.lstrip("¿¡ ").split(" ")[0] in _HOW
+    if not asks_way or asked.reason or not any(undo.search(folded) for undo in _UNDO):
+        return False
+    said = (fold_line(one.text), *_above(one), fold_line(one.path))
+    return not any(undoing.search(text) for undoing in _UNDOING for text in said)
+
+
 def with_asked_side_first(
     order: Sequence[int], found: Sequence[Candidate], scores: Measured, question: str, asked: Asked, near: float
 ) -> list[int]:
     """Where the best place is of the opposite of what is asked for, the first one first that has the word of the question alone,
-    and is nearly as good."""
+    and is nearly as good; or one that says how something is undone, where that is asked."""
+    if is_not_undone(question, asked, found[order[0]]):
+        fits = [not is_not_undone(question, asked, found[at]) for at in order]
+        return with_fitting_first(order, scores, fits, near)
     if not is_other_side(question, asked, found[order[0]]):
         return list(order)
     sides = _asked_sides(question, asked)

@@ -24,6 +24,7 @@ from cairn.answer.asked_heading import ends_with_asked, is_below_asked, with_sec
 from cairn.answer.asked_side import (
     asks_default,
     counts_something_else,
+    is_not_undone,
     is_other_side,
     states_default,
     with_asked_side_first,
@@ -224,6 +225,7 @@ async def extract(
     worth = order if read is not None else _with_words(order, found, terms)
     near = choose_nearest(worth, found, scores, terms, passages, min(OTHERS + 1, settings.max_sentences), confidence)
     opposite = asks_what_is_not(question, terms.asked) and not _may_show_denial(best, found[order[0]], passages)
+    opposite = opposite or is_not_undone(question, terms.asked, found[order[0]])  # the way to do it once more
     is_enough = _is_enough(certain, terms.asked, enough, features.read)
     if read is not None and entries[order[0]]:
         is_enough = is_enough or confidence.value >= OWN_ENOUGH or has_label(found[order[0]], question)

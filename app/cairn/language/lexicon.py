@@ -605,6 +605,10 @@ class AskedKinds(_Section):
     """Folded, one on either side of a slash: the largest and the smallest that there may be."""
     acts: Patterns = ()
     """The same of what undoes each other, as a text tells to do it: "enable/disable"."""
+    undo: Patterns = ()
+    """Ask how something is undone, whatever it is."""
+    undoing: Patterns = ()
+    """Words of a text of which one at least says how something is undone."""
     changes: Patterns = ()
     """Words of questions about what became otherwise, and in which version: "what changed", "since"."""
     beside_release: Patterns = ()
@@ -1062,6 +1066,13 @@ class Carry(_Section):
     """Of these, those that never say of what or for whom something is: "die Preise der Hotels" are one thing."""
     items: str = ""
     """What may be counted, also with a number behind it."""
+    undoes: Patterns = ()
+    """Whole messages that ask how what was spoken of is undone, folded and without punctuation (cairn/query/undo.py)."""
+    opposites: Patterns = ()
+    """What a question asks how to do, and behind a slash what undoes it; <x> is what stands between the parts of a verb."""
+    before_acts: Patterns = ()
+    """Words before what is to be done, one of which has to stand there if the message does not begin with it: "start" of "to start"
+    is no thing. Any word, where there are none."""
 
 
 class LastAnswer(_Section):

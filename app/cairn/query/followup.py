@@ -28,6 +28,7 @@ from cairn.query.decompose import without_yes_or_no
 from cairn.query.intent import hard_rules
 from cairn.query.last_answer import language_wished
 from cairn.query.listing import list_request
+from cairn.query.undo import asks_to_undo, says_act, undoing, without_act
 
 Names = Callable[[str, str], Sequence[str]]
 """Entities of a text in a language."""
@@ -150,6 +151,10 @@ def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
         return Carried(message)
     if other := found.compared():
         return _compared(other, topic, found)
+    if made := _of_opposite(message, topic, found):
+        return made
+    if says_act(message, language):
+        topic = _without_act(topic, language)
     if topic.symbol and (made := _of_symbol(message, topic.symbol, found)):
         return made
     if (focus := found.new_focus()) is not None:
@@ -335,6 +340,7 @@ class _Message:
 
     def __init__(self, text: str, language: str, names: Names) -> None:
         self.text = text[:MAX_CHARS]
+        self.language = language
         self.folded = _folded(self.text)
         self.rules = _rules(language)
         self.words = message_words(self.text)
@@ -624,6 +630,26 @@ def _compared(other: str, topic: Topic, found: _Message) -> Carried:
 
 
 _NUMBER: Final = bounded(r"(?<![\w.,])\d+(?![\w.,]*\w)")
+
+
+def _of_opposite(message: str, topic: Topic, found: _Message) -> Carried | None:
+    """ "How do I undo that?": the last question, of what undoes it. None for every other message, and where that is unknown."""
+    code = found.language
+    if not asks_to_undo(message, code):
+        return None
+    # the conversation may have gone on in another language
+    text = next(
+        (made for one in (by_words(topic.question), code) if one and (made := undoing(topic.question, one))), ""
+    )
+    kept = tuple(word for word in topic.words if word in text)
+    return (
+        Carried(text[:MAX_TEXT], kept[:MAX_TERMS] or (text,), f"{message.strip()!r}: what undoes it") if text else None
+    )
+
+
+def _without_act(topic: Topic, language: str) -> Topic:
+    question, names = without_act(topic.question, topic.names, by_words(topic.question) or language)
+    return replace(topic, question=question, names=names)
 
 
 def _item(found: _Message, topic: Topic) -> Carried | None:
