@@ -729,6 +729,12 @@ async def test_a_message_is_understood_by_what_it_asks(message: str, intent: str
     assert (plan.intent.intent, plan.text) == (intent, text)
 
 
+def test_where_it_is_said_is_no_subject_to_go_on_with() -> None:
+    for aside in ("where does it say that?", "in French please"):
+        text = after("and Italy?", *FRANCE, aside, "In Paris, section 1. [1]").text
+        assert text == "What is the capital of Italy?"
+
+
 # --- what undoes it ---------------------------------------------------------------------------------------------------------
 
 STEPS = "1. Open the menu. [1]\n2. Choose it.\n3. Scan the code."

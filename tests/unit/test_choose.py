@@ -227,6 +227,10 @@ def test_the_exchange_is_among_the_last_four_messages_and_goes_back_to_a_real_qu
     found = last_exchange(more, 4)
     assert found is not None
     assert (found.answer.content, found.question) == ("It expires in March [1].", "How many days of leave?")
+    where = (*TALK, turn("user", "where does it say that?"), turn("assistant", "In section 2 [1].", SOURCE))
+    asked = last_exchange(where, 4)
+    assert asked is not None
+    assert asked.question == "How many days of leave?"
     chat = (turn("user", "thanks"), turn("assistant", "You're welcome!"))
     within = last_exchange((*TALK, *chat), 4)
     assert within is not None

@@ -17,6 +17,7 @@ from cairn.answer.asked_on import (
     find_item,
     find_reason,
     find_shown,
+    find_sources,
     find_stated,
     places_quoted,
 )
@@ -48,6 +49,18 @@ LONGEST_ONE = LastAnswerWish("extreme", ("length", "time"), word="longest")
             "reason",
             "why?; but why; why was that?; how come; pourquoi ?; et pourquoi ?; warum?; wieso das; ¿por qué?; perché?",
         ),
+        (
+            "source",
+            "where does it say that?; where is that written?; on which page?; which page is that on?; source?; how do you know?",
+        ),
+        (
+            "source",
+            "wo steht das?; Auf welcher Seite steht das?; woher weißt du das?; où est-ce écrit ?; à quelle page ?",
+        ),
+        (
+            "source",
+            "¿dónde dice eso?; ¿dónde está escrito?; ¿en qué página?; dove sta scritto?; in quale documento?; fonte?",
+        ),
         ("least", "which of them is the shortest?; and the cheapest?; which one is the lightest?; la moins chère ?"),
         ("least", "lequel est le plus court ?; welcher davon ist der kürzeste?; welche von ihnen ist am billigsten?"),
         ("least", "¿cuál de ellos es el más corto?; ¿y el más barato?; quale di questi è il più corto?"),
@@ -67,6 +80,8 @@ def test_whole_messages_want_something_of_the_last_answer(wanted: str, messages:
     [
         "which of the trails is the shortest?", "why did it grow?", "give me an example of a contract of sale",
         "an example of this pattern in the code", "which of them is open on Sundays?", "What is the shortest way to the lake?",
+        "where does the manual say how to start?", "where is the log written?", "on which page is the log?", "wo steht der Zug?",
+        "où est écrit le journal ?", "¿dónde está el registro?", "dove è scritto il registro?", "sources of energy",
         "for example the tariff of Bonn", "pourquoi Colmar ?", "gib mir ein Beispiel für einen Antrag", "which is the best?",
     ],
 )  # fmt: skip
@@ -117,6 +132,9 @@ def test_the_question_that_is_asked_again_is_the_last_one_that_asks() -> None:
     assert again is not None
     assert (again[0], len(again[1])) == ("and the West?", 2)
     assert question_again(said("hello", "Hello!")) is None
+    again = question_again(said("What is Alder?", "A tree.", "since when is that?", "…"))
+    assert again is not None
+    assert again[0] == "since when is that?"
 
 
 def test_every_language_has_all_of_it() -> None:
@@ -389,6 +407,14 @@ def test_a_sentence_gives_it_by_words_of_its_own_language(
     wish: LastAnswerWish, code: str, sentence: str, given: bool
 ) -> None:
     assert gives(wish, code, sentence) is given
+
+
+def test_where_it_is_said_are_the_sections_that_were_quoted() -> None:
+    sections = [f"# Part {n}\n\nThe hall {n} is shut. It has a door." for n in range(4)]
+    found = candidates([passage("\n\n".join(sections))])
+    told = [one.text for one in find_sources(found, range(len(found)))]
+    assert told == [f"The hall {n} is shut." for n in range(3)]
+    assert find_sources(found, ()) == []
 
 
 def test_what_was_quoted_is_found_by_its_place() -> None:

@@ -29,6 +29,9 @@ Gives = Callable[[Candidate], bool]
 BEHIND: Final = 2  # measured: tests/unit/test_last_answer.py
 """Sentences behind the one that was quoted, of the same section, that may give the reason for it."""
 
+MOST_SOURCES: Final = 3  # bound: tests/unit/test_last_answer.py
+"""Sections that are told where somebody asks where it is said."""
+
 
 def find_reason(found: Sequence[Candidate], quoted: Sequence[int], gives: Gives) -> Candidate | None:
     """In the quotation itself, else in what follows it. `quoted`: places of what the answer quotes."""
@@ -98,6 +101,14 @@ def places_quoted(found: Sequence[Candidate], passages: Sequence[Passage], sourc
             for source in cited
         )
     ]
+
+
+def find_sources(found: Sequence[Candidate], quoted: Sequence[int]) -> list[Candidate]:
+    """Where an answer was quoted from: the first sentence of each section that it quotes. `quoted`: as of `find_reason`."""
+    first: dict[tuple[int, str], Candidate] = {}
+    for at in quoted:
+        first.setdefault((found[at].rank, found[at].path), found[at])
+    return list(first.values())[:MOST_SOURCES]
 
 
 def _same_section(one: Candidate, other: Candidate) -> bool:

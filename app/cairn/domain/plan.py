@@ -129,7 +129,7 @@ class LastAnswerWish:
     first counts that all have ("any": the only one that they have), which end of it, and the `word` for it, folded. Of an
     item: `word`, what it is called."""
 
-    wants: Literal["example", "reason", "extreme", "item"]
+    wants: Literal["example", "reason", "extreme", "item", "source"]
     measures: tuple[str, ...] = ()
     least: bool = False
     word: str = ""

@@ -1071,8 +1071,8 @@ class Carry(_Section):
     opposites: Patterns = ()
     """What a question asks how to do, and behind a slash what undoes it; <x> is what stands between the parts of a verb."""
     before_acts: Patterns = ()
-    """Words before what is to be done, one of which has to stand there if the message does not begin with it: "start" of "to start"
-    is no thing. Any word, where there are none."""
+    """Words of which one has to stand before what is to be done, if the message does not begin with it: "to start" is no "start
+    page". Any word, where there are none."""
 
 
 class LastAnswer(_Section):
@@ -1080,6 +1080,8 @@ class LastAnswer(_Section):
 
     examples: Patterns = ()
     reasons: Patterns = ()
+    sources: Patterns = ()
+    """Where it is said: "where does it say that?", "on which page?"."""
     example_marks: Patterns = ()
     """By which a sentence of a document is known as an example; as a reason by `asked.reasons`."""
     example_headings: Patterns = ()

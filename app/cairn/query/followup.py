@@ -26,7 +26,7 @@ from cairn.language.text import fold
 from cairn.language.tokens import Word, content_words, message_words
 from cairn.query.decompose import without_yes_or_no
 from cairn.query.intent import hard_rules
-from cairn.query.last_answer import language_wished
+from cairn.query.last_answer import is_about_the_answer
 from cairn.query.listing import list_request
 from cairn.query.undo import asks_to_undo, says_act, undoing, without_act
 
@@ -239,7 +239,7 @@ def _newest_first(history: Sequence[Turn]) -> Iterator[tuple[int, _Exchange]]:
 def _aside(message: str) -> Intent | None:
     if list_request(message):
         return None
-    if language_wished(message):
+    if is_about_the_answer(message):
         return "simplify"
     match = hard_rules(message, has_history=True)
     if match is None or match.intent in ("question", "command"):

@@ -1,5 +1,5 @@
-"""What a message wants of the last answer, besides more of it: an example, the reason, the shortest of what it lists, or the same
-in another language. Pure.
+"""What a message wants of the last answer, besides more of it: an example, the reason, where it is said, the shortest of what it
+lists, or the same in another language. Pure.
 
 Each is a whole message ("give me an example", "which of them is the shortest?", "in French please"); one that says more is a
 question of its own (docs/adr/0107-wishes-about-the-last-answer.md).
@@ -18,7 +18,7 @@ from cairn.language.identify import languages_of
 from cairn.language.lexicon import DEFAULT, Language, language, languages
 from cairn.language.linear import bounded
 from cairn.language.text import fold
-from cairn.query.intent import hard_rules
+from cairn.query.intent import ONLY_STOP_WORDS, hard_rules
 from cairn.query.listing import tongues
 
 LONGEST: Final = 120  # bound: tests/unit/test_last_answer.py
@@ -33,6 +33,8 @@ def wish_of(message: str, spoken: str = DEFAULT) -> LastAnswerWish | None:
             return LastAnswerWish("example")
         if _reasons(one.code).fullmatch(text):
             return LastAnswerWish("reason")
+        if _sources(one.code).fullmatch(text):
+            return LastAnswerWish("source")
         if match := _extremes(one.code).fullmatch(text):
             return _extreme(one, next(filter(None, match.groups())))
     return None
@@ -65,9 +67,16 @@ def question_again(history: Sequence[Turn]) -> tuple[str, tuple[Turn, ...]] | No
         if turn.role != "user" or not turn.content.strip() or language_wished(turn.content):
             continue
         match = hard_rules(turn.content, has_history=at > 0)
-        if match is None or match.intent in ("question", "command"):
+        # "how much is that?" asks, in words that all refer back
+        if match is None or match.intent in ("question", "command") or match.reason == ONLY_STOP_WORDS:
             return turn.content, tuple(history[:at])
     return None
+
+
+def is_about_the_answer(message: str) -> bool:
+    """Whether it asks nothing by itself, though it has words of its own: "in French please", "where does it say that?"."""
+    wish = wish_of(message)
+    return bool(language_wished(message)) or (wish is not None and wish.wants == "source")
 
 
 def gives(wish: LastAnswerWish, code: str, sentence: str) -> bool:
@@ -106,6 +115,11 @@ def _headings(code: str) -> re.Pattern[str]:
 @cache
 def _reasons(code: str) -> re.Pattern[str]:
     return language(code).compiled(*language(code).last_answer.reasons)
+
+
+@cache
+def _sources(code: str) -> re.Pattern[str]:
+    return language(code).compiled(*language(code).last_answer.sources)
 
 
 @cache

@@ -47,7 +47,7 @@ from cairn.query.exemplars import Exemplars
 from cairn.query.filters import Restricted, Wish, names_only_a_document, wishes, without_restrictions
 from cairn.query.followup import Carried, asks_of_another, carry, last_question, parts_alone
 from cairn.query.intent import MALFORMED, ONLY_STOP_WORDS, by_model, hard_rules
-from cairn.query.last_answer import language_wished, question_again, wish_of
+from cairn.query.last_answer import is_about_the_answer, language_wished, question_again, wish_of
 from cairn.query.listing import list_request, request_after
 from cairn.query.related import ends_of
 from cairn.query.rewrite_by_model import rewrite_by_model
@@ -278,7 +278,7 @@ def last_exchange(history: Sequence[Turn], context: int) -> Exchange | None:
 def _asks(message: str) -> bool:
     """Whether a message says what it is about."""
     match = hard_rules(message, has_history=True)
-    return match is None or match.intent in ("question", "command")
+    return (match is None or match.intent in ("question", "command")) and not is_about_the_answer(message)
 
 
 # --- restrictions ---------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What is wanted of the last answer, without a chat model: an example, the reason, the shortest of what it lists.
+"""What is wanted of the last answer, without a chat model: an example, the reason, its place, the shortest of what it lists.
 
 Each is a sentence of its sources. Where none gives the example or the reason, the answer goes on as it does for "tell me more";
 where the things have no such number and no sentence says it, that is said.
@@ -15,6 +15,7 @@ from cairn.answer.asked_on import (
     find_item,
     find_reason,
     find_shown,
+    find_sources,
     find_stated,
     places_quoted,
 )
@@ -23,7 +24,7 @@ from cairn.answer.cite import citation
 from cairn.answer.computed import CONFIDENCE
 from cairn.answer.confidence import SURE
 from cairn.answer.foreign import written_in
-from cairn.answer.quotation import Excerpt
+from cairn.answer.quotation import Excerpt, label_place
 from cairn.answer.refusal import not_said_of
 from cairn.answer.shown import as_markdown, surroundings
 from cairn.domain.answer import Draft, Origin, coverage_of
@@ -31,6 +32,7 @@ from cairn.domain.event import SourcesFound, Token
 from cairn.domain.passage import Passage
 from cairn.domain.plan import LastAnswerWish
 from cairn.domain.question import Exchange
+from cairn.language.lexicon import replies
 from cairn.language.text import fold
 from cairn.query.entities import entities
 from cairn.query.followup import topic_of
@@ -60,6 +62,8 @@ async def grant(run: Run, exchange: Exchange, originals: Sequence[Passage]) -> O
     def fits(one: Candidate) -> bool:
         return gives(wish, spoken[one.rank], one.text)
 
+    if wish.wants == "source":
+        return _where(run, exchange, originals, find_sources(found, quoted))
     if wish.wants == "reason":
         given = find_reason(found, quoted, fits)
     else:
@@ -80,6 +84,18 @@ def _quoted(run: Run, exchange: Exchange, originals: Sequence[Passage], given: C
     text = as_markdown(around, {unit.end: "[1]"})
     draft = Draft(text, (citation(1, passage, (unit.start, unit.end)),), True, SURE)
     return _told(run, exchange, originals, draft)
+
+
+def _where(run: Run, exchange: Exchange, originals: Sequence[Passage], quoted: Sequence[Candidate]) -> Outcome | None:
+    """Where the last answer was quoted from: document and section or page, and what stands there."""
+    if not quoted:
+        return None
+    made = [citation(n, originals[one.rank], (one.unit.start, one.unit.end)) for n, one in enumerate(quoted, 1)]
+    say = replies(run.plan.language)
+    told = (
+        f"{label_place(at, say)}:\n\n{Excerpt.whole(0, one).cited(at.n)}" for at, one in zip(made, quoted, strict=True)
+    )
+    return _told(run, exchange, originals, Draft("\n\n".join(told), tuple(made), True, SURE))
 
 
 async def _extreme(
