@@ -57,6 +57,7 @@ DOM = ("Wann wurde der Kölner Dom gebaut?", "Der Bau begann 1248. [1]")
 NAPOLEON = ("How long did Napoleon reign?", "He reigned for ten years. [1]")
 NAPOLEON_DE = ("Wie lange regierte Napoleon?", "Er regierte zehn Jahre. [1]")
 NAPOLEON_FR = ("Combien de temps Napoléon a-t-il régné ?", "Il a régné dix ans. [1]")
+STEPS = "1. Open the menu. [1]\n2. Choose it.\n3. Scan the code."
 PRICE = ("¿Cuál es el precio de coste?", "80 euros. [1]")
 
 
@@ -729,6 +730,59 @@ async def test_a_message_is_understood_by_what_it_asks(message: str, intent: str
     assert (plan.intent.intent, plan.text) == (intent, text)
 
 
+@pytest.mark.parametrize(
+    ("question", "message", "carried"),
+    [
+        ("How do I install mise?", "how long does that take?", "mise"),
+        ("How do I install mise?", "and what would that cost me?", "mise"),
+        ("¿Cómo instalo el reloj?", "¿puedo desactivarlo con el móvil?", "reloj"),
+        ("¿Cómo instalo el reloj?", "¿y cómo lo activo en casa?", "reloj"),
+        ("¿Cómo instalo el reloj?", "¿cuánto tiempo se tarda?", "reloj"),
+        ("Come installo l'orologio?", "posso spegnerlo con il telefono?", "orologio"),
+        ("Come installo l'orologio?", "come lo attivo a casa?", "orologio"),
+        ("Come installo l'orologio?", "quanto tempo ci vuole?", "orologio"),
+        ("Comment installer l'horloge ?", "comment la régler sous tension ?", "horloge"),
+        ("Comment installer l'horloge ?", "combien de temps faut-il ?", "horloge"),
+        ("Wie installiere ich die Uhr?", "Wie lange dauert es?", "Uhr"),
+    ],
+)
+def test_what_is_asked_of_a_pronoun_leans_on_the_last_question(question: str, message: str, carried: str) -> None:
+    assert carried in after(message, question, STEPS).text
+
+
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ("How do I install mise?", "just in case it breaks, how do I make a backup?"),
+        ("How do I install mise?", "do you know that a backup exists?"),
+        ("Wie installiere ich die Uhr?", "Nur für den Fall, dass sie ausfällt, wie mache ich ein Backup?"),
+        ("Comment installer l'horloge ?", "au cas où elle casse, comment faire une copie de sauvegarde ?"),
+        ("Comment installer l'horloge ?", "comment le registre de la base change ?"),
+        ("¿Cómo instalo el reloj?", "¿qué es lo mejor de la batería?"),
+        ("¿Cómo instalo el reloj?", "¿cómo cambio la contraseña sin perderla?"),
+        ("Come installo l'orologio?", "come lo studente cambia la password?"),
+        ("Come installo l'orologio?", "come cambio la password senza perderla?"),
+    ],
+)
+def test_what_has_its_own_subject_stays_as_it_is(question: str, message: str) -> None:
+    assert after(message, question, STEPS).text == message
+
+
+@pytest.mark.parametrize(
+    ("question", "message", "text"),
+    [
+        ("How do I install the clock?", "also on Mac?", "How do I install the clock on Mac?"),
+        ("How do I install the clock?", "even without internet?", "How do I install the clock without internet?"),
+        ("Wie installiere ich die Uhr?", "auch unter Windows?", "Wie installiere ich die Uhr unter Windows?"),
+        ("Comment installer l'horloge ?", "aussi sous Windows ?", "Comment installer l'horloge sous Windows ?"),
+        ("¿Cómo instalo el reloj?", "¿también en Windows?", "¿Cómo instalo el reloj en Windows?"),
+        ("Come installo l'orologio?", "anche su Windows?", "Come installo l'orologio su Windows?"),
+    ],
+)
+def test_what_holds_there_too_is_asked_again_of_it(question: str, message: str, text: str) -> None:
+    assert after(message, question, STEPS).text == text
+
+
 def test_where_it_is_said_is_no_subject_to_go_on_with() -> None:
     for aside in ("where does it say that?", "in French please"):
         text = after("and Italy?", *FRANCE, aside, "In Paris, section 1. [1]").text
@@ -736,8 +790,6 @@ def test_where_it_is_said_is_no_subject_to_go_on_with() -> None:
 
 
 # --- what undoes it ---------------------------------------------------------------------------------------------------------
-
-STEPS = "1. Open the menu. [1]\n2. Choose it.\n3. Scan the code."
 
 
 @pytest.mark.parametrize(

@@ -1066,6 +1066,11 @@ class Carry(_Section):
     """Of these, those that never say of what or for whom something is: "die Preise der Hotels" are one thing."""
     items: str = ""
     """What may be counted, also with a number behind it."""
+    leans: Patterns = ()
+    """Whole messages about what was spoken of, though no word of them refers back: "quanto tempo ci vuole?"."""
+    clitics: Patterns = ()
+    """Pronouns at their verb, or in it: "lo activo", "activarlo"; what stands before them may be what they mean, but these:"""
+    modals: Words = NONE
     undoes: Patterns = ()
     """Whole messages that ask how what was spoken of is undone, folded and without punctuation (cairn/query/undo.py)."""
     opposites: Patterns = ()

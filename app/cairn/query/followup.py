@@ -358,7 +358,8 @@ class _Message:
     def says_too_little(self) -> bool:
         """Whether its own words hardly name a subject."""
         whole = (self.rules.defines.match(self.folded) and not self.defines_a_part()) or self.asks_what_there_is()
-        return not self.content or (not self.names and len(self.content) <= TOO_LITTLE and not whole)
+        leans = self.rules.leans.match(self.folded) is not None
+        return not self.content or leans or (not self.names and len(self.content) <= TOO_LITTLE and not whole)
 
     def defines_a_part(self) -> bool:
         """ "Was ist der Unterschied?": the article stands before what is always of something. Before any other thing it says
@@ -379,7 +380,7 @@ class _Message:
         """Whether something before `end` can be meant by a word there: a name, or at least `most` words of content."""
         if any(-1 < self.text.find(name) < end for name in self.names):
             return True
-        return sum(word.start < end for word in self.content) >= most
+        return sum(word.start < end for word in self.content if word.folded not in self.rules.words.modals) >= most
 
     def reference(self, start: int = 0) -> Word | None:
         """The first word from `start` on that refers back, and to nothing in the message itself."""
@@ -390,12 +391,21 @@ class _Message:
             spelled = self.rules.words.spelled.get(word.text if word.start else word.text.lower(), word.folded)
             refers = spelled in self.rules.words.pronouns or spelled in self.rules.words.demonstratives
             refers |= spelled in self.rules.words.last and (
-                word is self.words[-1] or (spelled == "that" and word in self.words[:2])
+                word is self.words[-1] or (spelled == "that" and (word in self.words[:2] or self._is_asked_of(word)))
             )
+            refers |= self._is_clitic(word)
             loud = word.text.isupper() and len(word.text) > 1  # IT, US
             if refers and not loud and not any(start <= word.start < end for start, end in idle):
                 return None if self.holds_before(word.start, self._bound(word)) else word
         return None
+
+    def _is_asked_of(self, word: Word) -> bool:
+        """ "How long does that take?": not "do you know that it snows?"."""
+        before = max((one for one in self.words if one.start < word.start), key=lambda one: one.start, default=None)
+        return before is not None and before.folded in self.rules.yes_no
+
+    def _is_clitic(self, word: Word) -> bool:
+        return self.rules.clitics.match(self.folded, word.start) is not None
 
     def ordinal(self) -> re.Match[str] | None:
         """ "the second one", where nothing before it is counted."""
@@ -439,6 +449,8 @@ class _Message:
 
     def _bound(self, word: Word) -> int:
         """Words of content before a word that refers back, of which it may mean one."""
+        if self._is_clitic(word):
+            return 1
         if word.folded in self.rules.words.owners:
             return self.rules.words.owners_bound
         if self.text[word.start - 1 : word.start] == "-":  # "la mairie peut-elle": the subject is in the message
@@ -467,11 +479,15 @@ class _Rules:
     words: Carry
     questions: frozenset[str]
     negations: frozenset[str]
+    yes_no: frozenset[str]
+    """Verbs that ask."""
     capitals_name: bool
     """Nouns have none."""
     ordinals: Mapping[str, int]
     nothing: re.Pattern[str]
     defines: re.Pattern[str]
+    leans: re.Pattern[str]
+    clitics: re.Pattern[str]
     openers: re.Pattern[str]
     about: re.Pattern[str]
     all_there_is: re.Pattern[str]
@@ -502,10 +518,15 @@ def _rules(code: str) -> _Rules:
         words=raw,
         questions=frozenset(map(fold, known.questions.words)),
         negations=known.claims.negations,
+        yes_no=frozenset(map(fold, known.questions.yes_no)),
         capitals_name=known.names.nouns is None,
         ordinals=ordinals,
         nothing=_any(raw.nothing),
         defines=bounded(rf"[\s¿]*(?:{'|'.join(raw.defines) or _NEVER})"),
+        leans=bounded(
+            rf"[\s¿]*(?:{'|'.join(raw.openers) or _NEVER}|[\s,])*(?:{'|'.join(raw.leans) or _NEVER})[\s?!.…]*$"
+        ),
+        clitics=bounded("|".join(raw.clitics) or _NEVER),
         openers=bounded(rf"[\s¿¡]*(?:(?:{'|'.join((*raw.openers, *raw.about)) or _NEVER})(?!\w)[\s,]*)+"),
         about=bounded(rf"[\s¿¡]*(?:{'|'.join(raw.about) or _NEVER})(?!\w)"),
         all_there_is=bounded(rf"[\s¿]*(?:{'|'.join(raw.all_there_is) or _NEVER})[\s?!.…]*$".replace("<x>", r"(\w+)")),
