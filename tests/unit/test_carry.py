@@ -769,6 +769,23 @@ def test_what_has_its_own_subject_stays_as_it_is(question: str, message: str) ->
 
 
 @pytest.mark.parametrize(
+    ("question", "message", "carried"),
+    [
+        ("How do I install the clock?", "what about the last step?", "clock"),
+        ("Wie installiere ich die Uhr?", "was ist mit dem letzten Schritt?", "Uhr"),
+        ("Comment installer l'horloge ?", "et la dernière étape ?", "horloge"),
+        ("¿Cómo instalo el reloj?", "¿y el último paso?", "reloj"),
+        ("Come si installa l'orologio della cucina?", "e l'ultimo passo?", "orologio"),
+    ],
+)
+def test_the_last_step_is_of_what_was_asked_about_where_none_are_listed(
+    question: str, message: str, carried: str
+) -> None:
+    assert carried in after(message, question, "It is done there. [1]").text
+    assert after("what is the last step of a waltz?", question, "It is done there. [1]").terms == ()
+
+
+@pytest.mark.parametrize(
     ("question", "message", "text"),
     [
         ("How do I install the clock?", "also on Mac?", "How do I install the clock on Mac?"),

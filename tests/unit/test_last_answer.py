@@ -25,8 +25,9 @@ from cairn.answer.candidates import Candidate, candidates
 from cairn.domain.passage import Passage
 from cairn.domain.plan import LastAnswerWish
 from cairn.domain.question import SourceRef, Turn
-from cairn.language.lexicon import languages
+from cairn.language.lexicon import languages, replies
 from cairn.query.last_answer import gives, language_wished, question_again, titles_examples, wish_of
+from cairn.strategies.wishes import where_said
 
 EXAMPLE, REASON = LastAnswerWish("example"), LastAnswerWish("reason")
 SHORTEST = LastAnswerWish("extreme", ("length", "time"), least=True, word="shortest")
@@ -415,6 +416,16 @@ def test_where_it_is_said_are_the_sections_that_were_quoted() -> None:
     told = [one.text for one in find_sources(found, range(len(found)))]
     assert told == [f"The hall {n} is shut." for n in range(3)]
     assert find_sources(found, ()) == []
+
+
+@pytest.mark.parametrize(("code", "place"), [("en", "page 3"), ("de", "Seite 3")])
+def test_where_it_is_said_is_a_place_and_what_stands_there(code: str, place: str) -> None:
+    made = replace(passage("The hall is shut. It has a door."), page=3)
+    told = where_said(candidates([made])[:1], [made], code)
+    assert told.text == f"A, {place}:\n\nThe hall is shut. [1]"
+    assert [one.quote for one in told.citations] == ["The hall is shut."]
+    nowhere = where_said((), [made], code)
+    assert (nowhere.found, nowhere.text) == (False, replies(code).refusal)
 
 
 def test_what_was_quoted_is_found_by_its_place() -> None:

@@ -161,6 +161,8 @@ def resolve(message: str, topic: Topic, language: str, names: Names) -> Carried:
         return _refocused(message, focus, topic, found)
     if item := _item(found, topic):
         return item
+    if (counted := found.ordinal()) and not topic.documents and found.counts_alone(counted):
+        return _behind(message, topic.words, f"{counted.group()!r}: of the last question, for nothing is listed")
     if several := found.several():
         terms = topic.items or topic.names or topic.words
         return _behind(message, terms, f"{several.group()!r}: what was listed or named")
@@ -441,6 +443,10 @@ class _Message:
         """Whether no other word of it says or asks something."""
         besides = (word for word in self.words if not match.start() <= word.start < match.end())
         return not any(word.content or word.folded in self.rules.questions for word in besides)
+
+    def counts_alone(self, match: re.Match[str]) -> bool:
+        """Whether no word of it has content besides "the last step", of which it does not say of what."""
+        return not self.names and all(match.start() <= word.start < match.end() for word in self.content)
 
     def several(self) -> re.Match[str] | None:
         """ "both", "the others": of what was listed, where nothing before it is meant."""

@@ -63,7 +63,8 @@ async def grant(run: Run, exchange: Exchange, originals: Sequence[Passage]) -> O
         return gives(wish, spoken[one.rank], one.text)
 
     if wish.wants == "source":
-        return _where(run, exchange, originals, find_sources(found, quoted))
+        said = where_said(find_sources(found, quoted), originals, run.plan.language)
+        return _told(run, exchange, originals, said if said.found else await advise(run, said, originals))
     if wish.wants == "reason":
         given = find_reason(found, quoted, fits)
     else:
@@ -86,16 +87,16 @@ def _quoted(run: Run, exchange: Exchange, originals: Sequence[Passage], given: C
     return _told(run, exchange, originals, draft)
 
 
-def _where(run: Run, exchange: Exchange, originals: Sequence[Passage], quoted: Sequence[Candidate]) -> Outcome | None:
-    """Where the last answer was quoted from: document and section or page, and what stands there."""
+def where_said(quoted: Sequence[Candidate], originals: Sequence[Passage], language: str) -> Draft:
+    """Document and section or page of what was quoted, and what stands there; where nothing was, nothing said it."""
+    say = replies(language)
     if not quoted:
-        return None
+        return Draft(say.refusal, (), False, 0.0)
     made = [citation(n, originals[one.rank], (one.unit.start, one.unit.end)) for n, one in enumerate(quoted, 1)]
-    say = replies(run.plan.language)
     told = (
         f"{label_place(at, say)}:\n\n{Excerpt.whole(0, one).cited(at.n)}" for at, one in zip(made, quoted, strict=True)
     )
-    return _told(run, exchange, originals, Draft("\n\n".join(told), tuple(made), True, SURE))
+    return Draft("\n\n".join(told), tuple(made), True, SURE)
 
 
 async def _extreme(
