@@ -9,7 +9,7 @@ import pytest
 
 from cairn.domain.ids import new_id
 from cairn.domain.question import SourceRef
-from cairn.interfaces.web.answer_card import AnswerCard, card_of
+from cairn.interfaces.web.answer_card import LONG_ALSO, LONG_BODY, AnswerCard, card_of
 from cairn.interfaces.web.prose import render
 from tests.waiting import patience
 
@@ -113,4 +113,24 @@ def test_what_else_may_answer_stands_apart_and_a_long_context_is_folded() -> Non
     assert shown.folded
     assert shown.also == "Or perhaps:\n- Weights: It is 7 kg. [2]\n- Tanks: 2 l. [3]"
     assert shown.body == around.strip()
+    assert not shown.also_folded
     assert not card("It is 5 bar. [1]\n\nAt the pump.", "It is 5 bar.").folded
+
+
+@pytest.mark.parametrize(
+    ("body", "folded"),
+    [
+        ("x" * LONG_BODY, False),
+        ("x" * (LONG_BODY + 1), True),
+        ("Do:\n\n1. " + "x" * LONG_BODY + "\n2. y", False),  # the steps are the answer, whatever sentence is quoted
+        ("Run:\n\n```\n" + "x" * LONG_BODY + "\n```", False),
+    ],
+)
+def test_text_around_is_folded_and_steps_are_not(body: str, folded: bool) -> None:
+    assert AnswerCard(lead="It is so.", body=body).folded is folded
+    assert not AnswerCard(body=body).folded
+
+
+def test_what_else_may_answer_does_not_push_the_answer_away() -> None:
+    assert not AnswerCard(also="x" * LONG_ALSO).also_folded
+    assert AnswerCard(also="x" * (LONG_ALSO + 1)).also_folded

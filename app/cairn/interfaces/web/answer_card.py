@@ -22,8 +22,10 @@ LONGEST_VALUE: Final = 60
 """Characters that are shown as large as a value."""
 LONGEST_LEAD: Final = 320
 """Of a sentence that stands first; longer ones are text."""
-LONG_BODY: Final = 600
-"""Of what stands around it, before it is folded."""
+LONG_BODY: Final = 600  # bound: tests/unit/test_answer_card.py
+"""Of what stands around it, before it is folded; steps, lists and code never are."""
+LONG_ALSO: Final = 400  # bound: tests/unit/test_answer_card.py
+"""Of what else may answer, before it is folded."""
 ROWS_AROUND: Final = 2
 """Rows of a table that are shown before the one that answers, and behind it."""
 _LAST_CITE: Final = re.compile(r"\s?\[\d{1,3}\]\Z")
@@ -52,8 +54,15 @@ class AnswerCard:
 
     @property
     def folded(self) -> bool:
-        """Whether the body is too long to be shown at once beside what answers."""
-        return bool(self.value or self.lead) and len(self.body) > LONG_BODY
+        """Whether the body is too long to be shown at once beside what answers, and is text or a table around it."""
+        if not (self.value or self.lead) or len(self.body) <= LONG_BODY:
+            return False
+        return not any(block.kind in ("list", "code") for block in blocks_in(self.body))
+
+    @property
+    def also_folded(self) -> bool:
+        """Whether what else may answer would push what answers out of sight."""
+        return len(self.also) > LONG_ALSO
 
 
 def card_of(text: str, sources: tuple[SourceRef, ...], notes: Mapping[str, Any]) -> AnswerCard:

@@ -205,15 +205,18 @@ class ShownTurn:
             if card.lead or card.value:
                 around.classes("around")
             if card.folded:
-                around.classes("folded")
-                self._draw_unfold(around)
+                self._fold(around)
         if card.also:
             others = tuple(
                 replace(source, cited=True) for source in sources
             )  # what else may answer is not cited, and is named
-            show(card.also, sources=others).classes("around")
+            also = show(card.also, sources=others).classes("around")
+            if card.also_folded:
+                self._fold(also)
 
-    def _draw_unfold(self, around: ui.html) -> None:
+    def _fold(self, around: ui.html) -> None:
+        """Only its beginning, and a button for the rest."""
+        around.classes("folded")
         text = self.page.text
         more = ui.button(text("ask.show_more"), icon="expand_more").props("flat dense aria-expanded=false")
         more.classes("self-start more")
