@@ -115,6 +115,8 @@ def test_what_is_no_markup_of_a_site_stays_as_it_is(text: str) -> None:
         ("<p>```</p>", "\\```"),
         ("<h2 align=center>A <i>b</i></h2>", "## A b"),
         ("<ul><li>a</li><li>b</li></ul>", "- a\n- b"),
+        ("| x | <ul><li>is</li><li>is not</li> <li>changed</li></ul> |", "| x |   is; is not; changed  |"),
+        ("| x | Of <ol><li>a.</li><li>b</li></ol> and <ul><li>c</li></ul> |", "| x | Of   a.; b  and   c  |"),
         ("<p>a</p><p>b</p>", "a\n\nb"),
         ('<a name="x"></a>See <a href="y">this</a>.', "See this."),
         ("a <!-- b --> c", "a  c"),
@@ -182,7 +184,7 @@ def test_the_row_of_a_table_stays_a_line_however_long_it_is(words: int) -> None:
     text = plain_markup(
         f"| A | B |\n| --- | --- |\n| a | {said}<br />- b <ul><li>c</li></ul> {said} | d |\n<br>e<br>f\n"
     )
-    assert text == f"| A | B |\n| --- | --- |\n| a | {said} - b   c   {said} | d |\ne\nf\n"
+    assert text == f"| A | B |\n| --- | --- |\n| a | {said} - b   c  {said} | d |\ne\nf\n"
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,7 @@ class _Walk:
         self.code_end = 0  # where the last code before the tag ends
         self.running = False  # inside of an element that holds running text, before a blank line
         self.after_tag = False  # which is no anchor of a heading
+        self.item_before = False  # of the list within a cell
         self.in_code = False  # where nobody reads entities any more once it stands between backticks
 
     def read(self) -> str:
@@ -206,18 +207,31 @@ class _Walk:
     def _break(self, mark: str) -> None:
         """Between blocks; in the row of a table, which must stay a line, a blank."""
         if self.in_row:
-            self._write(" ")
+            self._write(" " if mark else "")
         elif self.line.strip():
             self._write(mark)
         elif self.line and self.parts:  # what a site is indented by means code in Markdown
             self.parts[-1] = self.parts[-1].rstrip(" \t")
             self.line = ""
 
+    def _item_in_row(self) -> None:
+        """Items of a cell stand one behind the other: "is; is not"."""
+        said = self.line.rstrip(" \t")
+        if self.item_before and said and said[-1] not in "|:;,":
+            self.parts[-1] = self.parts[-1].rstrip(" \t")
+            self.line = said
+            self._write("; ")
+        else:
+            self._break("\n")
+        self.item_before = True
+
     def _element(self, tag: re.Match[str]) -> int:
         """Writes what becomes of a tag; where to read on."""
         name, closes = tag["name"].lower(), bool(tag["close"])
         attributes = dict(_attributes(tag["attributes"] or ""))
         self.after_tag = name not in ("a", "br", "img", "li")
+        if name in ("ul", "ol"):
+            self.item_before = False
         if name in _BLOCKS:
             self.running = name in _RUNNING and not closes
             self.in_code = False
@@ -262,10 +276,13 @@ class _Walk:
                 return behind
             self._break("\n")
         elif name == "li" and not closes:
-            self._break("\n")
-            self._write("" if self.in_row else "- ")
+            if self.in_row:
+                self._item_in_row()
+            else:
+                self._break("\n")
+                self._write("- ")
         elif name in ("li", "tr", "dd"):
-            self._break("\n")
+            self._break("" if self.in_row and name == "li" else "\n")
         elif name in _BLOCKS:
             self._break("\n\n")
         elif name in _BOXES:
