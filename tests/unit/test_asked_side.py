@@ -103,6 +103,22 @@ def test_of_an_entry_what_states_the_default_comes_first() -> None:
     assert found[made[0]].text == "It is quiet by default."
 
 
+@pytest.mark.parametrize(
+    ("last", "first"),
+    [
+        ('Defaults to "eng".', 'Defaults to "eng".'), ("Die Voreinstellung ist `eng`.", "Die Voreinstellung ist `eng`."),
+        ("Par défaut : `eng`.", "Par défaut : `eng`."), ("Defaults differ.", "Install those that are not there by default."),
+    ],
+)  # fmt: skip
+def test_of_an_entry_what_begins_with_a_default_comes_first(last: str, first: str) -> None:
+    pages = [passage(f"# Settings\n\n## ocr_language\n\nInstall those that are not there by default.\n\n{last}")]
+    found = candidates(pages)
+    question = "What is the default of ocr_language?"
+    entries = find_entries(question, found, pages)
+    made = with_default_first([0, 1], entries, found, np.array([0.0, -1.0]), question, read_asked(question), pages, 2.0)
+    assert found[made[0]].text == first
+
+
 LIMIT = "A team can have a maximum of 100 channels."
 
 

@@ -12,6 +12,7 @@ from cairn.answer.missing import (
     Subject,
     mentioned,
     misspelled,
+    named_identifiers,
     names_other_years,
     number_pattern,
     subjects,
@@ -69,6 +70,19 @@ def test_who_speaks_is_no_part_of_a_name(question: str, names: list[str]) -> Non
 )
 def test_names_numbers_and_years_are_told_wherever_they_stand(question: str, language: str, names: list[str]) -> None:
     assert absent(question, language) == names
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_there"),
+    [
+        ("OCR_LANGUAGE", "set ocr_language=eng", True), ("OCR_LANGUAGE", "set OCR_LANGUAGES", False),
+        ("OCR_LANGUAGES", "set OCR_LANGUAGE", False), ("GeventScheduler", "the gevent schedulers", True),
+        ("max_open", "by max open", True), ("ISO9001", "an ISO-9001", False),
+    ],
+)  # fmt: skip
+def test_a_setting_is_not_mentioned_by_another_with_one_letter_more(name: str, text: str, is_there: bool) -> None:
+    [one] = named_identifiers(f"what is {name}")
+    assert mentioned(one, text) is is_there
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from cairn.answer.named_entry import (
     has_label,
     name_asked,
     with_entry_first,
+    without_entries_like_it,
 )
 from cairn.answer.reading import PROMISING, ReadBy, read_candidates
 from cairn.providers.answer_reader import Stretch, StretchReading
@@ -116,6 +117,29 @@ def test_the_name_itself_is_no_label_that_is_asked_for() -> None:
     found = candidates([passage("# Tuning\n\n- maxOpen: how many are open at once.\n- limit: of them, how many.\n")])
     assert not any(has_label(one, "What is maxOpen?") for one in found)
     assert [has_label(one, "What is the limit of maxOpen?") for one in found] == [False, True]
+
+
+ALIKE = (
+    "# Settings\n\n## LANGUAGES=<list>\n\nAll that there are.\n\n"
+    "## [`OCR_LANGUAGES=<list>`](#o)\n\nThose that are installed. By default there are five.\n\nSet OCR_LANGUAGE, too.\n\n"
+    "## [`OCR_LANGUAGE=<code>`](#p)\n\nThe one that is read. OCR_LANGUAGES are installed.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "left_out"),
+    [
+        ("What is the default of OCR_LANGUAGE?", ["Those that are installed.", "By default there are five."]),
+        ("What is the default of OCR_LANGUAGES?", ["The one that is read."]),
+        ("OCR_LANGUAGE and OCR_LANGUAGES", []),
+        ("What is the default of OCR_LANG?", []),
+    ],
+)
+def test_an_entry_of_a_name_with_one_letter_more_is_left_out(question: str, left_out: list[str]) -> None:
+    passages = [passage(ALIKE)]
+    found = candidates(passages)
+    kept = without_entries_like_it(question, found, passages, find_entries(question, found, passages))
+    assert [one.text for one in found if one not in kept] == left_out
 
 
 class Noted:

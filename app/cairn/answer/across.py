@@ -38,6 +38,7 @@ from cairn.answer.extract import (
     unsaid,
     with_sum_first,
 )
+from cairn.answer.named_entry import find_entries, without_entries_like_it
 from cairn.answer.quotation import Excerpt, lead_over_others, quote
 from cairn.answer.reading import UNREAD, Chunks, as_stretch, choose_places, nearest_cosines
 from cairn.answer.shown import as_markdown, surroundings
@@ -143,7 +144,9 @@ async def extract_across(
     of the places that are nearest the one that it takes for an answer. Not found where none is near enough. `chunks`: cosines of
     the question and the chunks of each passage; `names_all`: whether a passage has all names of the question as they are spelled
     there. See `extract` for the rest. Raises ProviderError."""
-    found = nearest_places(unsaid(candidates(passages), known), chunks)
+    found = unsaid(candidates(passages), known)
+    found = without_entries_like_it(question, found, passages, find_entries(question, found, passages))
+    found = nearest_places(found, chunks)
     found = saying_what_it_costs(question, found) if reader else found
     terms = without_words(question_terms(question, found))
     if not found or not terms.words:

@@ -129,10 +129,14 @@ def with_default_first(
     asked: Asked, passages: Sequence[Passage], near: float,
 ) -> list[int]:  # fmt: skip
     """Where the default of something is asked for that has an entry, and the best place of it states none, the first one first of
-    its entries that does, and is nearly as good."""
+    its entries that does, and is nearly as good; before all one that begins with it: "Defaults to 5", and not "what is not
+    installed by default"."""
     best = found[order[0]]
     if not entries[order[0]] or not asks_default(question, asked):
         return list(order)
+    opening = [bool(entries[at]) and _opens_with_default(found[at]) for at in order]
+    if not opening[0] and (opened := with_fitting_first(order, scores, opening, near)) != list(order):
+        return opened
     if states_default(best, passages[best.rank].content, asked, itself=True):
         return list(order)
     least = scores[order[0]] - near
@@ -142,6 +146,14 @@ def with_default_first(
         for at, is_near in zip(order, near_entries, strict=True)
     ]
     return with_fitting_first(order, scores, fits, near)
+
+
+def _opens_with_default(one: Candidate) -> bool:
+    """Whether the first word of a sentence that says something is one for a default, with a value behind it."""
+    word = _DEFAULT.search(one.text)
+    if not word or not _VALUE.search(one.text, word.end()):
+        return False
+    return ALL_STOP_WORDS.issuperset(_WORD.findall(fold_line(one.text[: word.start()])))
 
 
 def counts_something_else(question: str, best: Candidate, known: Collection[str]) -> bool:

@@ -66,6 +66,7 @@ from cairn.answer.named_entry import (
     has_label,
     name_asked,
     with_entry_first,
+    without_entries_like_it,
 )
 from cairn.answer.other_sides import (
     asks_what_is_not,
@@ -167,6 +168,7 @@ async def extract(
     spoken = language or by_words(question) or likely_language(question)
     found = about_the_same(question, unsaid(candidates(passages), known))
     question = spell_out(question, [text for one in passages for text in (one.title, *one.headings, one.content)])
+    found = without_entries_like_it(question, found, passages, find_entries(question, found, passages))
     found = saying_what_it_costs(question, found) if by else found
     terms = question_terms(question, found)
     if not found or not terms.words:

@@ -229,7 +229,7 @@ def named_identifiers(text: str) -> Iterator[Subject]:
     letters with a number, for which texts have other words ("Q4", "10-K")."""
     for _, _, name in identifiers(tokens_of(text)):
         if sum(map(str.isalpha, name)) >= SHORTEST:
-            yield Subject(name, "name", (word_pattern(_HUMP.sub("_", name)),))
+            yield Subject(name, "name", (word_pattern(_HUMP.sub("-", name)),))
 
 
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -285,10 +285,11 @@ def misspelled(subject: Subject, text: str) -> bool:
     wanted = fold(subject.text)
     if subject.kind not in ("name", "opening") or len(wanted) < LEAST_MISSPELLED or not wanted.isalpha():
         return False
-    return any(_differs_little(wanted, fold(word)) for word in set(re.findall(r"[^\W\d_]{4,}", text)))
+    return any(differs_little(wanted, fold(word)) for word in set(re.findall(r"[^\W\d_]{4,}", text)))
 
 
-def _differs_little(one: str, other: str) -> bool:
+def differs_little(one: str, other: str) -> bool:
+    """Whether one word is the other with a letter more or fewer, or with two neighbours that changed places."""
     if abs(len(one) - len(other)) == 1:
         short, long = sorted((one, other), key=len)
         return any(long[:at] + long[at + 1 :] == short for at in range(len(long)))
@@ -321,7 +322,10 @@ def word_pattern(word: str) -> str:
     if not plain.isalpha():
         plain = _PLURAL.sub(r"\1", plain)
         parts = [re.escape(part) for part in re.split(r"[\W_]+", plain) if part]
-        return r"(^|[^a-z0-9])" + r"[^a-z0-9]?".join(parts) + r"s?($|[^a-z0-9])"
+        ending = (
+            "" if "_" in plain else "s?"
+        )  # of two settings one may be called as the other, with an s: OCR_LANGUAGES
+        return r"(^|[^a-z0-9])" + r"[^a-z0-9]?".join(parts) + rf"{ending}($|[^a-z0-9])"
     # measured: tests/unit/test_edges_quotation.py
     # of four letters none goes: "Luis" is not mentioned by "lui"
     stem = plain[:-1] if len(plain) > 4 and plain.endswith(("s", "y")) else plain

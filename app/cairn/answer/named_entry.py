@@ -7,7 +7,7 @@ who asks what a name means is answered where a manual gives it an entry of its o
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Final
 
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cairn.answer.candidates import Candidate
 from cairn.answer.evidence import Measured
-from cairn.answer.missing import named_identifiers
+from cairn.answer.missing import differs_little, named_identifiers
 from cairn.domain.passage import Passage
 from cairn.language.linear import bounded
 from cairn.language.text import fold
@@ -68,23 +68,56 @@ def _loud_words(question: str) -> list[str]:
 
 def find_entries(question: str, found: Sequence[Candidate], passages: Sequence[Passage]) -> NDArray[np.bool_]:
     """For each candidate whether it is, or stands in, the entry of what the question names."""
-    entries = np.zeros(len(found), np.bool_)
     name = name_asked(question)
     if name is None:
-        return entries
+        return np.zeros(len(found), np.bool_)
     loud = any(fold(word) == name for word in _loud_words(question))
+
+    def begins(one: Candidate) -> bool:
+        return any(name in _entry_names(head) and (not loud or _is_key(head, name, one)) for head in _heads(one))
+
+    return _standing_in(found, passages, begins)
+
+
+def without_entries_like_it(
+    question: str, found: list[Candidate], passages: Sequence[Passage], entries: NDArray[np.bool_]
+) -> list[Candidate]:
+    """Where there are entries of what the question names, what is found without those of a name that differs by one letter and
+    does not say its own: `OCR_LANGUAGES` is another setting than `OCR_LANGUAGE`, and to a model the same."""
+    name = name_asked(question)
+    if name is None or not entries.any():
+        return found
+
+    def begins(one: Candidate) -> bool:
+        named = frozenset[str]().union(
+            *(_entry_names(head[:LONGEST_HEAD]) for head in (*_heads(one), *one.path.split(". ")))
+        )
+        return name not in named and any(differs_little(name, other) for other in named)
+
+    others = _standing_in(found, passages, begins)
+    said = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])")
+    return [
+        one
+        for one, own, other in zip(found, entries, others, strict=True)
+        if own or not other or said.search(fold(one.text))
+    ]
+
+
+def _standing_in(
+    found: Sequence[Candidate], passages: Sequence[Passage], begins: Callable[[Candidate], bool]
+) -> NDArray[np.bool_]:
+    """For each candidate whether it begins an entry, or goes on with it."""
+    inside = np.zeros(len(found), np.bool_)
     for at, one in enumerate(found):
         before = found[at - 1] if at else None
         goes_on = (
             before is not None
-            and entries[at - 1]
+            and inside[at - 1]
             and before.rank == one.rank
             and not _BREAK.search(passages[one.rank].content, before.unit.end, one.unit.start)
         )
-        entries[at] = goes_on or any(
-            name in _entry_names(head) and (not loud or _is_key(head, name, one)) for head in _heads(one)
-        )
-    return entries
+        inside[at] = goes_on or begins(one)
+    return inside
 
 
 def find_own_places(
