@@ -34,6 +34,10 @@ OPTIONS = (
     "- `--keep-within-daily=`: keep daily ones of a time\n- lb_policy is the name of the policy\n\n"
     "| Name | Meaning |\n| --- | --- |\n| `KEEP_ALL` | keeps all of them |\n| `KEEP_ONE` | keeps one of them |\n"
 )
+SENTENCES = (
+    "# Exporter\n\nIf `-s` or `--split` is given, there is a file for each. They are small.\n\n"
+    "The `-f` option replaces them. It can be used with `-s` and `--split`.\n"
+)
 KEYS = (
     "# Settings\n\n- `FROM`: who sends it\n- From all: who reads it\n- MODE: what it runs as\n\n## HTTP settings\n\n"
     "They are set for it. HTTP needs them.\n\n| Key | Meaning |\n| --- | --- |\n| HOST | where it runs |\n| HOST name | who |\n"
@@ -80,6 +84,16 @@ def entries(question: str, text: str) -> list[str]:
         ("What does --keep-within-daily do?", OPTIONS, ["`--keep-within-daily=`: keep daily ones of a time"]),
         ("What does -D do?", OPTIONS, []),
         ("What does --keep do?", OPTIONS, []),
+        (
+            "What does --split do?",
+            SENTENCES,
+            ["If `-s` or `--split` is given, there is a file for each.", "They are small."],
+        ),
+        (
+            "What does the option -f do?",
+            SENTENCES,
+            ["The `-f` option replaces them.", "It can be used with `-s` and `--split`."],
+        ),
         ("What is FROM in the settings?", KEYS, ["`FROM`: who sends it"]),
         ("What is MODE?", KEYS, ["MODE: what it runs as"]),
         ("What is HOST?", KEYS, ["HOST | where it runs"]),

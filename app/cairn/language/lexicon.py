@@ -597,6 +597,8 @@ class AskedKinds(_Section):
     """what says in a text that it is told;"""
     switched: Patterns = ()
     """and values that are words: "enabled", "none"."""
+    options: Words = NONE
+    """What an option of a command is called, before its name: "the flag -sm"."""
     counts: Patterns = ()
     """What stands before the thing of which the number is asked for: "how many", "the number of"."""
     counted_loosely: Words = NONE

@@ -6,7 +6,7 @@
     title:granite  path:docs/  id:guide.md  lang:fr  and each with a minus before it
 
 Most queries are questions, and most punctuation in them means nothing: a dash before a space, a digit or another dash, a
-bullet at the beginning of a line, an emoticon. Quotes in a question name a thing and do not insist on it: of the 18
+bullet at the beginning of a line, an emoticon, an option of a command ("what does -sm do?"). Quotes in a question name a thing and do not insist on it: of the 18
 hotpotqa100, musique100 and spf_fr questions with quotes, 12 need a passage that does not hold the phrase (ADR 0014).
 """
 
@@ -19,6 +19,9 @@ from typing import cast
 
 from cairn.domain.plan import Condition, Conditions, Field
 from cairn.language.identify import CONFIGURATIONS
+from cairn.language.lexicon import every
+from cairn.language.text import fold
+from cairn.language.tokens import terms
 
 MAX_OPERATORS = 32  # bound: tests/unit/test_edges_retrieve.py
 """A text with more is pasted data, not a query, and none of them counts."""
@@ -36,6 +39,8 @@ _OPERATOR = re.compile(
     )""",
     re.VERBOSE,
 )
+_OPTIONS = every(lambda one: one.asked.options)
+_WORD_BEFORE = re.compile(r"(\w{1,30})['\"”»]?[ :,]{1,3}$")
 _CONJUNCTION = re.compile(r"\b(?:und|oder|sowie|bzw\.?|and|or|et|ou|y|o)\s+$", re.IGNORECASE)
 _QUESTION = re.compile(
     r"[?¿؟]|[.!]\s*$|^\s*(?:what|who|whose|whom|when|where|which|why|how|is|are|was|were|do|does|did|can|could|"
@@ -59,6 +64,7 @@ def parse_operators(query: str) -> Parsed:
     operators = [match for match in _OPERATOR.finditer(query) if _is_operator(query, match)]
     sentence = _is_sentence(query)
     operators = [match for match in operators if match["sign"] or match["field"] or not sentence]
+    operators = [match for match in operators if not _is_option(query, match, sentence=sentence)]
     if not operators or len(operators) > MAX_OPERATORS:
         return Parsed(query)
     text, end = "", 0
@@ -66,7 +72,7 @@ def parse_operators(query: str) -> Parsed:
         text += query[end : match.start()] + _searched(match)
         end = match.end()
     text = " ".join((text + query[end:]).split())
-    if not re.search(r"\w", text):
+    if not re.search(r"\w", text) or (sentence and not terms(text)):
         return Parsed(query)
     must = tuple(_condition(match) for match in operators if match["sign"] != "-")
     must_not = tuple(_condition(match) for match in operators if match["sign"] == "-")
@@ -85,6 +91,18 @@ def _is_operator(query: str, match: re.Match[str]) -> bool:
     if match["field"] == "lang":
         return _configuration(value) is not None
     return bool(match["sign"] or not match["word"])
+
+
+def _is_option(query: str, match: re.Match[str], *, sentence: bool) -> bool:
+    """Whether a word with a minus is an option of a command: a word for one stands before it, or a sentence goes on behind it,
+    while what a question leaves out stands at its end."""
+    if match["sign"] != "-" or not match["word"]:
+        return False
+    before = _WORD_BEFORE.search(query, max(0, match.start() - 40), match.start())
+    if before and fold(before[1]) in _OPTIONS:
+        return True
+    behind = _OPERATOR.sub(lambda one: " " if one["sign"] or one["field"] else one[0], query[match.end() :])
+    return sentence and bool(re.search(r"\w", behind))
 
 
 def _is_sentence(query: str) -> bool:
