@@ -117,6 +117,17 @@ def test_an_entry_comes_before_what_only_mentions_the_name(behind: float, first:
     assert found[made[0]].text.startswith(first)
 
 
+@pytest.mark.parametrize(("heading", "first"), [("Memory (RAM)", "At least 8 GB."), ("Memory", "RAM: 4 GB")])
+def test_a_section_of_a_name_in_capitals_needs_no_entry(heading: str, first: str) -> None:
+    passages = [
+        passage(f"# Hardware\n\n## {heading}\n\nAt least 8 GB.\n\n## Old machines\n\n- RAM: 4 GB\n- CPU: two\n")
+    ]
+    found = candidates(passages)
+    question = "How much RAM do I need?"
+    made = with_entry_first([0, 1, 2], find_entries(question, found, passages), found, np.zeros(3), question)
+    assert found[made[0]].text == first
+
+
 def test_of_an_entry_the_label_that_is_asked_for_comes_first() -> None:
     passages = [passage(SETTINGS)]
     found = candidates(passages)

@@ -160,13 +160,20 @@ def with_entry_first(
     order: Sequence[int], entries: NDArray[np.bool_], found: Sequence[Candidate], scores: Measured, question: str
 ) -> list[int]:
     """The best place of an entry first, where it is no more than OWN_NEAR behind the best of all; in it one that has the label
-    that is asked for ("**Default:** 60")."""
+    that is asked for ("**Default:** 60"). Not before what stands below a heading with a name in capitals ("Memory (RAM)")."""
+    if _is_below_loud(question, found[order[0]]):
+        return list(order)
     floor = scores[order[0]] - OWN_NEAR
     own = [at for at in order if entries[at] and scores[at] >= floor]
     if not own:
         return list(order)
     first = next((at for at in own if has_label(found[at], question)), own[0])
     return [first, *(at for at in order if at != first)]
+
+
+def _is_below_loud(question: str, one: Candidate) -> bool:
+    name, above = name_asked(question), one.path.split(". ")[-1]
+    return any(fold(word) == name for word in _loud_words(question) if word in _WORD.findall(above))
 
 
 def has_label(one: Candidate, question: str) -> bool:
