@@ -65,6 +65,9 @@ async def index(services: Services, collection: str, documents: dict[str, str]) 
         ("Tesla reported which revenue in 2021?", "Tesla"),
         ("Who founded Miller Mills?", "founded"),
         ("What does the option keep_hours do?", "keep_hours"),
+        ("What does --keep-hours do?", "--keep-hours"),
+        ('What does the message "older jobs were kept" mean?', "older jobs were kept"),
+        ("What did Miller Cinema buy?", "Miller Cinema"),
         ("What was the revenue of Redis in 2021?", "Redis"),
     ],
 )

@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from cairn.answer.missing import (
     Subject,
+    is_whole_in,
     mentioned,
     misspelled,
     named_identifiers,
     names_other_years,
     number_pattern,
+    quotations,
     subjects,
     word_pattern,
 )
@@ -314,3 +316,71 @@ NAMED = st.text(st.sampled_from("abcesuxyäöüßæéœ129-. "), min_size=2, max
 def test_whatever_a_name_matches_has_its_literal(data: st.DataObject, name: str) -> None:
     pattern = word_pattern(name)
     assert needed_literal(pattern) in data.draw(st.from_regex(pattern))
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "text", "is_there"),
+    [
+        ("What does --keep-daily do?", "en", "with `--keep-daily=7`", True),
+        ("What does --keep-daily do?", "en", "with --keep-daily-of", False),
+        ("What does --keep-daily do?", "en", "--within-keep-daily", False),
+        ("À quoi sert --no-cache ?", "fr", "with `--[no-]cache`", True),
+        ("Was macht --cache?", "de", "with `--[no-]cache`", True),
+        ("Was macht --no-cache?", "de", "with `--cache`", False),
+        ("What does -v do?", "en", "`-v`, `--verbose`", True),
+        ("What does -v do?", "en", "tar -xv, v", False),
+    ],
+)  # fmt: skip
+def test_an_option_is_mentioned_letter_for_letter(question: str, language: str, text: str, is_there: bool) -> None:
+    [one] = subjects(question, language)
+    assert one.is_option
+    assert one.is_spelled_alike
+    assert mentioned(one, text) is is_there
+
+
+@pytest.mark.parametrize("question", ["Vor- und -nachteile?", "Leser/-innen", "a - b", "-5 degrees", "well-known ---"])
+def test_a_dash_makes_no_option(question: str) -> None:
+    assert not any(one.is_option for one in subjects(question, "de"))
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "whole"),
+    [
+        ("Does Acme support the Nintendo Switch?", "a switch in the settings", False),
+        ("Does Acme support the Nintendo Switch?", "on the Nintendo-Switches", True),
+        ("How much does Acme Premium cost?", "Acme has no premium licenses", False),
+        ("How much does Acme Premium cost?", "of Acme Premium", True),
+        ("Was kostet Acme Premium?", "Acme hat keine Premium-Lizenzen", False),
+        ("What does International Business Machines sell?", "IBM sells them", True),
+        ("What did Acme Widgets Inc sell?", "Acme Widgets sold them", True),
+        ("What did Obama say?", "nothing", True),
+    ],
+)
+def test_a_name_of_several_words_is_there_where_they_stand_together(question: str, text: str, whole: bool) -> None:
+    known = subjects(question, "de" if question.startswith("Was") else "en", ("acme",))
+    assert all(is_whole_in(one, [text]) for one in known) is whole
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "is_there"),
+    [
+        ('What does "no callout found for" mean?', "no callouts refer to it", False),
+        ('What does "no task 5 found" mean?', "error: no task 17 found", True),
+        ("Was heißt „no style for listing block“?", "no style for `<x>` block", True),
+        ("Que signifie « accès refusé » ?", "Accès  refusé.", True),
+        ("What is 'access denied'?", "denied access", False),
+    ],
+)
+def test_what_is_quoted_is_there_word_for_word(question: str, text: str, is_there: bool) -> None:
+    [one] = quotations(question)
+    assert mentioned(one, text) is is_there
+
+
+@pytest.mark.parametrize("question", ["it's what's there", 'What is "it"?', 'What is ""?', "What is meant?"])
+def test_what_is_no_quotation(question: str) -> None:
+    assert quotations(question) == ()
+
+
+@pytest.mark.parametrize(("words", "quoted"), [(20, 1), (21, 0)])
+def test_a_long_quotation_is_pasted(words: int, quoted: int) -> None:
+    assert len(quotations(f'What is "{" ".join(["granite"] * words)}"?')) == quoted

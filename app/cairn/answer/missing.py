@@ -17,6 +17,7 @@ from cairn.domain.passage import Passage
 from cairn.graph.code.questions import wanted_symbols
 from cairn.language import lexicon
 from cairn.language.lexicon import any_of, every
+from cairn.language.linear import bounded
 from cairn.language.names import (
     COMMON_OPENERS,
     NameRules,
@@ -31,7 +32,7 @@ from cairn.language.names import (
 from cairn.language.text import fold, window
 from cairn.language.tokens import ALL_IDLE_WORDS, ALL_STOP_WORDS, WordIndex, spelled_terms, terms
 
-SubjectKind = Literal["name", "opening", "number", "year", "file"]
+SubjectKind = Literal["name", "opening", "number", "year", "file", "quotation"]
 """`opening`: the first word of a message, which may be a name or any word ("Kafka retention: what is the default?")."""
 
 
@@ -44,6 +45,18 @@ class Subject:
     kind: SubjectKind
     words: tuple[str, ...]
     sure: bool = True
+    whole: tuple[str, ...] = ()
+    """Of a name of several words patterns of all of them, side by side, and of their initials."""
+
+    @property
+    def is_option(self) -> bool:
+        """Whether it is written with dashes, as an option of a command is; its letters alone say nothing."""
+        return self.text.startswith("-")
+
+    @property
+    def is_spelled_alike(self) -> bool:
+        """Whether texts in any language spell it so: "max_connections", "--force"."""
+        return self.is_option or "_" in self.text
 
     @property
     def may_be_word(self) -> bool:
@@ -103,7 +116,7 @@ def subjects(question: str, language: str, known: Iterable[str] = ()) -> tuple[S
     found += [*_years(text), *_numbers(text)]
     text = _FISCAL.sub(lambda match: " " * len(match.group()), text)
     spelled, first = _spelled_names(text, language), _statement_opening(text)
-    found += named_identifiers(text)
+    found += [*_options(text), *named_identifiers(text)]
     opening = first if first and not any(name.startswith(first) for name in spelled) else None
     for name in [*spelled, *([opening] if opening else [])]:
         words = [word for word in _WORD.findall(name) if fold(word) not in ignored]
@@ -113,7 +126,9 @@ def subjects(question: str, language: str, known: Iterable[str] = ()) -> tuple[S
             compounds = _compounds(telling) if nouns_of(language) else ()
             kind: SubjectKind = "opening" if name == opening else "name"
             sure = kind == "name" and not (nouns_of(language) and len(words) == 1 and words[0].istitle())
-            found.append(Subject(name, kind, (*patterns, *_initials(words), *compounds), sure))
+            together = whole_pattern(_WORD.findall(name)) if kind == "name" else ""
+            whole = (together, *_initials(words)) if together else ()
+            found.append(Subject(name, kind, (*patterns, *_initials(words), *compounds), sure, whole))
     unique: dict[str, Subject] = {}
     for subject in found:
         unique.setdefault(fold(subject.text), subject)
@@ -230,6 +245,75 @@ def named_identifiers(text: str) -> Iterator[Subject]:
     for _, _, name in identifiers(tokens_of(text)):
         if sum(map(str.isalpha, name)) >= SHORTEST:
             yield Subject(name, "name", (word_pattern(_HUMP.sub("-", name)),))
+
+
+def _options(text: str) -> Iterator[Subject]:
+    """Options of commands: "--keep-daily", "-v"; what texts write as "--[no-]cache" mentions both."""
+    for match in _OPTION.finditer(text):
+        word = fold(match["long"] or match["short"])
+        if match["short"]:
+            yield Subject(match[0], "name", (rf"(^|[^a-z0-9-])-{word}($|[^a-z0-9-])",))
+            continue
+        plain = r"[-_]".join(map(re.escape, re.split(r"[-_]", word.removeprefix("no-"))))
+        said = rf"no-{plain}" if word.startswith("no-") else plain
+        ends = r"($|[^a-z0-9_-]|-($|[^a-z0-9]))"
+        yield Subject(match[0], "name", (rf"(^|[^a-z0-9-])--?{said}{ends}", rf"(^|[^a-z0-9-])--\[no-\]{plain}{ends}"))
+
+
+_OPTION: Final = re.compile(
+    r"(?<![\w/)*-])(?:--(?P<long>[A-Za-z][\w-]{1,60})|-(?P<short>[A-Za-z][A-Za-z0-9]{0,2}))(?![\w-])"
+)
+
+
+def whole_pattern(words: Sequence[str]) -> str:
+    """A pattern for words that stand side by side, each with few letters more, without those before and behind that tell a name
+    from nothing ("Inc"); "" where one is left."""
+    telling = [at for at, word in enumerate(words) if fold(word) not in _NEVER_TELLING]
+    if len(telling) < 2:
+        return ""
+    kept = words[telling[0] : telling[-1] + 1]
+    said = r"[^a-z0-9]{1,3}".join(rf"{re.escape(fold(word))}[a-z]{{0,{INFLECTION}}}" for word in kept)
+    return rf"(^|[^a-z0-9]){said}($|[^a-z0-9])"
+
+
+def parts_of(subject: Subject) -> tuple[Subject, ...]:
+    """The words of a name of several that tell it from others, each by itself and as it is spelled: "Cinema" is not cinematic."""
+    words = [fold(word) for word in _WORD.findall(subject.text)] if subject.whole else []
+    return tuple(
+        replace(subject, words=(rf"(^|[^a-z0-9]){re.escape(word)}s?($|[^a-z0-9])",), whole=())
+        for word in words
+        if word not in _NEVER_TELLING
+    )
+
+
+def is_whole_in(subject: Subject, texts: Iterable[str]) -> bool:
+    """Whether one of the texts has all of a name: "no premium licenses" is no mention of "Acme Premium"."""
+    return not subject.whole or any(re.search(pattern, bare(text)) for text in texts for pattern in subject.whole)
+
+
+def quotations(question: str) -> tuple[Subject, ...]:
+    """What stands in quotation marks, a message or a label, word for word; a number may be another one, and texts may have
+    "<name>" in the place of a word."""
+    found = dict[str, Subject]()
+    for match in _QUOTATION.finditer(window(question)):
+        said = next(part for part in match.groups() if part).strip()
+        words = _WORD.findall(fold(said))
+        if ALL_STOP_WORDS.issuperset(words) or len(words) > LONGEST_QUOTATION:
+            continue
+        pattern = r"[^a-z0-9]{1,4}".join([re.escape(words[0]), *map(_in_message, words[1:])])
+        found.setdefault(fold(said), Subject(said, "quotation", (rf"(^|[^a-z0-9]){pattern}s?($|[^a-z0-9])",)))
+    return tuple(found.values())
+
+
+def _in_message(word: str) -> str:
+    return r"[^\n]{1,40}" if any(map(str.isdigit, word)) else rf"({re.escape(word)}|<[^<>\n]{{1,40}}>)"
+
+
+LONGEST_QUOTATION: Final = 20  # bound: tests/unit/test_missing.py
+"""Words; what is longer is pasted."""
+_QUOTATION: Final = bounded(
+    r'"([^"\n]{2,200})"|“([^”\n]{2,200})”|«\s?([^»\n]{2,200}?)\s?»|„([^“”"\n]{2,200})[“”"]|(?<!\w)\'([^\'\n]{2,200})\'(?!\w)'
+)
 
 
 _HUMP: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")

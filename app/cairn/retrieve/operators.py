@@ -6,8 +6,9 @@
     title:granite  path:docs/  id:guide.md  lang:fr  and each with a minus before it
 
 Most queries are questions, and most punctuation in them means nothing: a dash before a space, a digit or another dash, a
-bullet at the beginning of a line, an emoticon, an option of a command ("what does -sm do?"). Quotes in a question name a thing and do not insist on it: of the 18
-hotpotqa100, musique100 and spf_fr questions with quotes, 12 need a passage that does not hold the phrase (ADR 0014).
+bullet at the beginning of a line, an emoticon, an option of a command ("what does -sm do?"). Quotes in a question name a
+thing and do not insist on it: of the 18 hotpotqa100, musique100 and spf_fr questions with quotes, 12 need a passage that
+does not hold the phrase (ADR 0014).
 """
 
 from __future__ import annotations

@@ -55,7 +55,14 @@ from cairn.strategies.check import (
     unsupported_sentences,
 )
 from cairn.strategies.document_names import without_names
-from cairn.strategies.missing_names import About, beginnings_of, find_absent, named_in, only_about_what_is_asked
+from cairn.strategies.missing_names import (
+    About,
+    beginnings_of,
+    find_absent,
+    named_in,
+    only_about_what_is_asked,
+    with_quotations,
+)
 from cairn.strategies.reading import near_chunks, reader_for
 from cairn.strategies.release_asked import tell_asked_release
 from cairn.strategies.replies import SHOWN, question_back
@@ -319,7 +326,7 @@ async def _extract(
     across_model = run.deps.searcher.embedder_across(run.question.collection)
     foreign = foreign_among(run.plan.words_in, passages) if across_model else []
     translated = 2 * len(foreign) > len(passages)
-    absent = await find_absent(run, text, passages, translated=translated)
+    absent = await find_absent(run, parse_operators(text).text, passages, translated=translated)
     settings, embedder = run.settings.answer, run.deps.judge
     if most is not None:
         settings = settings.model_copy(update={"max_sentences": most})
@@ -341,6 +348,7 @@ async def _extract(
             return replace(not_mentioned(absent, run.plan.language), near=await _read_nearest(run, take, passages))
         again = partial(take, least=min(enough, NAMED_ENOUGH))  # of documents that are about what is named
         draft = await only_about_what_is_asked(run, asked, passages, await take(passages), again)
+        draft = await with_quotations(run, text, passages, draft)
     if absent:
         return not_mentioned(absent, run.plan.language)
     if across_model is None or not foreign or (draft and draft.found):
@@ -353,6 +361,7 @@ async def _extract(
         reader=run.deps.searcher.reader(run.question.collection), chunks=await near_chunks(run, asked, foreign),
         names_all=lambda passage: not about.lacking([passage]),
     )  # fmt: skip
+    across = await with_quotations(run, text, foreign, across)
     return across if draft is None or across.found or translated else draft
 
 

@@ -14,7 +14,19 @@ from typing import Final
 from uuid import UUID
 
 from cairn.answer.confidence import GUESS, SURE
-from cairn.answer.missing import Subject, asked_besides, has_any, squashed, subjects, unmentioned
+from cairn.answer.missing import (
+    Subject,
+    asked_besides,
+    has_any,
+    is_whole_in,
+    mentioned,
+    parts_of,
+    quotations,
+    seen,
+    squashed,
+    subjects,
+    unmentioned,
+)
 from cairn.answer.refusal import not_mentioned, not_said_of
 from cairn.domain.answer import Draft
 from cairn.domain.passage import Passage
@@ -43,7 +55,8 @@ async def find_absent(run: Run, text: str, passages: Sequence[Passage], *, trans
     named = [
         one
         for one in _subjects(run, text)
-        if not (one.kind == "opening" or one.may_be_word or is_bound(one, text) or (translated and one.kind == "name"))
+        if not (one.kind == "opening" or one.may_be_word or is_bound(one, text))
+        and not (translated and one.kind == "name" and not one.is_spelled_alike)
     ]
     unread = unmentioned(named, passages)
     if not unread:
@@ -104,12 +117,42 @@ async def only_about_what_is_asked(
     if lacking:
         return await _without_names(run, draft, lacking)
     if not says_any(wanted, quoted_from(draft, passages)[:1]):
-        unsaid = not_said_of([one.text for one in named], [raw for raw, _ in words], run.plan.language)
+        unsaid = _not_said_of(run, named, [raw for raw, _ in words], passages)
         return _doubted(draft, unsaid, SURE, DOUBTED)
     if unseen := [one for one in about.lacking(shown_of(draft, passages)) if one.sure]:
         said = say_not_mentioned(run, unseen, ())  # true of what is shown, and not of what stands around it
         return _doubted(draft, replace(said, text=replies(run.plan.language).refusal), ELSEWHERE, 1.0)
+    return await _without_parts(run, draft, [one for one in named if one.sure and one.whole], about, passages)
+
+
+async def _without_parts(
+    run: Run, draft: Draft, names: Sequence[Subject], about: About, passages: Sequence[Passage]
+) -> Draft:
+    """The draft, a guess at best where what it quotes has one word of a name of several, and another one stands nowhere: a page
+    about the Roku is not about the Roku Cinema."""
+    quoted = quoted_from(draft, passages)
+    begun = [about.beginnings[one.document_id] for one in quoted if one.document_id in about.beginnings]
+    apart = [one for one in names if not _whole_in([one], [*quoted, *begun])]
+    read = [seen(one) for one in (*passages, *begun)]
+    unread = [part for one in apart for part in parts_of(one) if not any(mentioned(part, text) for text in read)]
+    nowhere = {one.text for one in await find_nowhere(run, unread) or ()} if unread else set()
+    if absent := [one for one in apart if one.text in nowhere]:
+        return _doubted(draft, say_not_mentioned(run, absent, absent), 0.0, 1.0)
     return draft
+
+
+async def with_quotations(run: Run, text: str, passages: Sequence[Passage], draft: Draft) -> Draft:
+    """The draft, a guess at best where the question has words in quotation marks, a message or a label, that stand neither in
+    what is shown nor in its title and headings; of a single word, where it stands nowhere."""
+    asked = quotations(text) if draft.found and asks_one_thing(run, text) else ()
+    lacking = unmentioned(asked, shown_of(draft, passages))
+    if not lacking:
+        return draft
+    absent = await find_nowhere(run, lacking)
+    lacking = tuple(one for one in lacking if " " in one.text or one in (absent or ()))
+    if not lacking:
+        return draft
+    return _doubted(draft, say_not_mentioned(run, lacking, absent), 0.0, 1.0)
 
 
 def _say_unsaid(run: Run, text: str, draft: Draft, named: Sequence[Subject], passages: Sequence[Passage]) -> Draft:
@@ -118,8 +161,23 @@ def _say_unsaid(run: Run, text: str, draft: Draft, named: Sequence[Subject], pas
     words = asked_besides(text, named)
     if not about or not words or says_any([word for _, word in words], about):
         return draft
-    told = not_said_of([one.text for one in named], [raw for raw, _ in words], run.plan.language)
+    if not _whole_in(named, about):
+        return draft
+    told = _not_said_of(run, named, [raw for raw, _ in words], about)
     return replace(draft, text=told.text, insufficiencies=(*draft.insufficiencies, *told.insufficiencies))
+
+
+def _not_said_of(run: Run, named: Sequence[Subject], words: Sequence[str], passages: Sequence[Passage]) -> Draft:
+    """That nothing is said of the names that passages mention; of what they mention a word of, that nothing answers."""
+    there = _whole_in(named, passages)
+    if there:
+        return not_said_of([one.text for one in there], words, run.plan.language)
+    say = replies(run.plan.language)
+    return Draft(say.refusal, (), False, 0.0, (say.unmentioned.format(names=", ".join(one.text for one in named)),))
+
+
+def _whole_in(named: Sequence[Subject], passages: Sequence[Passage]) -> list[Subject]:
+    return [one for one in named if is_whole_in(one, map(seen, passages))]
 
 
 def _was_read(draft: Draft) -> bool:
@@ -211,7 +269,7 @@ class About:
         begun = [self.beginnings[one.document_id] for one in quoted if one.document_id in self.beginnings]
         titles = " ".join(squashed(f"{one.external_id} {one.title}") for one in quoted)
         missing = unmentioned(self.named, [*quoted, *begun])
-        return [one for one in missing if squashed(one.text) not in titles]
+        return [one for one in missing if one.is_option or squashed(one.text) not in titles]
 
 
 async def beginnings_of(run: Run, named: Sequence[Subject], passages: Sequence[Passage]) -> dict[UUID, Passage]:
@@ -253,8 +311,9 @@ def refused_below(lacking: Sequence[Subject], absent: Sequence[Subject] | None, 
 
 
 async def find_nowhere(run: Run, lacking: Sequence[Subject]) -> list[Subject] | None:
-    """Those that stand nowhere in the collection; None where it could not be looked through, which is reported."""
-    patterns = sorted({pattern for one in lacking for pattern in one.words})
+    """Those that stand nowhere in the collection, names of several words not all together: of the Nintendo Switch speaks no text
+    about a switch. None where it could not be looked through, which is reported."""
+    patterns = sorted({pattern for one in lacking for pattern in (one.whole or one.words)})
     try:
         there = await run.deps.library.mentioned(run.question.collection, patterns)
     except CairnError as error:
@@ -262,11 +321,12 @@ async def find_nowhere(run: Run, lacking: Sequence[Subject]) -> list[Subject] | 
         if unchecked not in run.record.degraded:
             run.record.degraded.append(unchecked)
         return None
-    return [one for one in lacking if there.isdisjoint(one.words)]
+    return [one for one in lacking if there.isdisjoint(one.whole or one.words)]
 
 
 def say_not_mentioned(run: Run, lacking: Sequence[Subject], absent: Sequence[Subject] | None) -> Draft:
-    names = [one.text for one in absent or lacking]
+    quotes = replies(run.plan.language).quotes
+    names = [quotes.format(one.text) if one.kind == "quotation" else one.text for one in absent or lacking]
     if absent is None:
         unsaid = f"Not mentioned where the answer was taken from: {', '.join(names)}."
         return Draft(unsaid, (), False, 0.0, (unsaid,))
