@@ -167,6 +167,20 @@ def test_an_entry_of_a_name_with_one_letter_more_is_left_out(question: str, left
     assert [one.text for one in found if one not in kept] == left_out
 
 
+@pytest.mark.parametrize(
+    ("question", "labelled"),
+    [
+        ("What replaces DB_POOL?", [True, False]), ("What is the replacement for DB_POOL?", [True, False]),
+        ("Par quoi remplacer DB_POOL ?", [False, False]), ("What is DB_POOL?", [False, False]),
+        ("Who replaces the tyres of DB_POOL?", [False, False]),
+    ],
+)  # fmt: skip
+def test_of_a_row_the_column_that_is_asked_for_is_its_label(question: str, labelled: list[bool]) -> None:
+    rows = "| DB_POOL | `pool.max` |\n| DB_MODE | |"
+    found = candidates([passage(f"# Migration\n\n| Removed | Replacement in OPTIONS |\n| --- | --- |\n{rows}\n")])
+    assert [has_label(one, question) for one in found] == labelled
+
+
 class Noted:
     """A reader that doubts all, and notes what it was given."""
 

@@ -14,13 +14,14 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from cairn.answer.candidates import Candidate
+from cairn.answer.answer_type import is_idle
+from cairn.answer.candidates import Candidate, TableRow
 from cairn.answer.evidence import Measured
 from cairn.answer.missing import differs_little, named_identifiers
 from cairn.domain.passage import Passage
 from cairn.language.linear import bounded
 from cairn.language.text import fold
-from cairn.language.tokens import terms
+from cairn.language.tokens import alike, terms
 
 OWN_NEAR: Final = 3.0  # measured: tests/unit/test_named_entry.py
 """By how much less than the best an entry may score and still come first."""
@@ -177,10 +178,20 @@ def _is_below_loud(question: str, one: Candidate) -> bool:
 
 
 def has_label(one: Candidate, question: str) -> bool:
-    """Whether it begins with a label of which the question has all words, and which is not the name alone."""
+    """Whether it begins with a label of which the question has all words, and which is not the name alone; of a row, whether the
+    question asks for nothing but a column of it: "what replaces" for "Replacement"."""
+    if one.cells is not None and _asks_column(one.cells, question):
+        return True
     label = _LABEL.match(one.text)
     said = frozenset(terms(label[1])) - frozenset(terms(name_asked(question) or "")) if label else frozenset()
     return bool(said) and said <= frozenset(terms(question))
+
+
+def _asks_column(cells: TableRow, question: str) -> bool:
+    rest = [word for word in terms(question) if word not in terms(name_asked(question) or "") and not is_idle(word)]
+    header = zip(cells.table.header[1:], cells.row.cells[1:], strict=False)
+    heads = {word for head, cell in header if cell.strip() for word in terms(head)}
+    return bool(rest) and all(alike(word, heads) for word in rest)
 
 
 def _heads(one: Candidate) -> list[str]:
