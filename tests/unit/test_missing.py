@@ -80,6 +80,7 @@ def test_names_numbers_and_years_are_told_wherever_they_stand(question: str, lan
         ("OCR_LANGUAGE", "set ocr_language=eng", True), ("OCR_LANGUAGE", "set OCR_LANGUAGES", False),
         ("OCR_LANGUAGES", "set OCR_LANGUAGE", False), ("GeventScheduler", "the gevent schedulers", True),
         ("max_open", "by max open", True), ("ISO9001", "an ISO-9001", False),
+        ("session.timeout", "the session.timeouts", False),
     ],
 )  # fmt: skip
 def test_a_setting_is_not_mentioned_by_another_with_one_letter_more(name: str, text: str, is_there: bool) -> None:

@@ -406,9 +406,8 @@ def word_pattern(word: str) -> str:
     if not plain.isalpha():
         plain = _PLURAL.sub(r"\1", plain)
         parts = [re.escape(part) for part in re.split(r"[\W_]+", plain) if part]
-        ending = (
-            "" if "_" in plain else "s?"
-        )  # of two settings one may be called as the other, with an s: OCR_LANGUAGES
+        # of two settings one may be called as the other, with an s: OCR_LANGUAGES
+        ending = "" if {"_", "."} & {*plain} else "s?"
         return r"(^|[^a-z0-9])" + r"[^a-z0-9]?".join(parts) + rf"{ending}($|[^a-z0-9])"
     # measured: tests/unit/test_edges_quotation.py
     # of four letters none goes: "Luis" is not mentioned by "lui"
