@@ -142,9 +142,9 @@ Be careful:
 - first
   - inner
 
-```
-code
-```
+    ```
+    code
+    ```
 
 - second continued
 - **CPU** The processor
@@ -213,6 +213,9 @@ def test_its_head_is_metadata() -> None:
         ("ifdef::x[Said in one line.]", "Said in one line."),
         ("* one\n\n\n* two\n\nText.", "- one\n- two\n\nText."),
         (". a\n.. b\n. c", "1. a\n  1. b\n2. c"),
+        (". a\n+\n----\nx\n\ny\n----\n. b", "1. a\n\n   ```\n   x\n\n   y\n   ```\n\n2. b"),
+        ("* a\n+\n--\n* b\n+\nc\n--\n* d", "- a\n  - b\n\n    c\n\n- d"),
+        ("A::\n+\n[source,sh]\n----\nx\n----\nB:: c", "- **A**\n\n  ```sh\n  x\n  ```\n\n- **B** c"),
         ("== A\n\n[discrete]\n== B\n\ntext", "## A\n\n**B**\n\ntext"),
         ("[source,python]\nprint(1)\n\nText", "```python\nprint(1)\n```\n\nText"),
         ("|===\n.2+|a |1\n|2\n|===", "|  |  |\n| --- | --- |\n| a | 1 |\n| a | 2 |"),

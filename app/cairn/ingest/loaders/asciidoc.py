@@ -11,6 +11,7 @@ import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
+from textwrap import indent
 from typing import Any, Final
 
 from cairn.ingest.loaders import render
@@ -247,7 +248,7 @@ class _Reader:
             if term:
                 words = f"**{self.inline.text(term[1])}** {words}".strip()
             shown = f"{numbers[-1]}." if mark[0] in ".1<" else "-"
-            made += [render.item(len(markers) - 1, shown, words), *more]
+            made += [render.item(len(markers) - 1, shown, words), *_set_in(more, len(markers) - 1, shown)]
         return at, made
 
     def _is_gap(self, lines: Sequence[str], at: int) -> bool:
@@ -307,6 +308,14 @@ class _Reader:
             grid.add(row, self.inline.text(text), across, below - 1)
         grid.fill(row)
         return render_table([*rows, row] if row else rows, header_rows=header)
+
+
+def _set_in(blocks: Sequence[str], depth: int, marker: str) -> Iterator[str]:
+    """Blocks of an item of a list, as far in as its words, or they would end it."""
+    margin = " " * (2 * depth + len(marker) + 1)
+    for block in blocks:
+        inside = indent(block, margin)
+        yield render.Item(inside) if isinstance(block, render.Item) else inside
 
 
 def _begins(line: str) -> bool:
