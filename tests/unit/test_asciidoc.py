@@ -212,7 +212,7 @@ def test_its_head_is_metadata() -> None:
         (":a: {b}\n:b: {a}\n\nx {a} y", "x {b} y"),
         ("ifdef::x[Said in one line.]", "Said in one line."),
         ("* one\n\n\n* two\n\nText.", "- one\n- two\n\nText."),
-        (". a\n.. b\n. c", "1. a\n  1. b\n2. c"),
+        (". a\n.. b\n. c", "1. a\n   1. b\n2. c"),
         (". a\n+\n----\nx\n\ny\n----\n. b", "1. a\n\n   ```\n   x\n\n   y\n   ```\n\n2. b"),
         ("* a\n+\n--\n* b\n+\nc\n--\n* d", "- a\n  - b\n\n    c\n\n- d"),
         ("A::\n+\n[source,sh]\n----\nx\n----\nB:: c", "- **A**\n\n  ```sh\n  x\n  ```\n\n- **B** c"),

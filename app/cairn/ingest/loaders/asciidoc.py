@@ -229,6 +229,8 @@ class _Reader:
         made: list[str] = []
         markers: list[str] = []
         numbers: list[int] = []
+        margins: list[int] = []
+        inside = 0  # how far in the words of the last item stand, which is where a list in it begins
         while at < len(lines):
             while at < len(lines) and self._is_gap(lines, at):
                 at += 1
@@ -238,17 +240,20 @@ class _Reader:
                 break
             mark = _marker(listed[1] if listed else term[2] if term else "")
             if mark in markers:
-                del markers[markers.index(mark) + 1 :], numbers[markers.index(mark) + 1 :]
+                level = markers.index(mark) + 1
+                del markers[level:], numbers[level:], margins[level:]
             else:
                 markers.append(mark)
                 numbers.append(0)
+                margins.append(inside)
             numbers[-1] += 1
             text = listed[2] if listed else (term[3] or "") if term else ""
             at, words, more = self._item(lines, at + 1, text, depth)
             if term:
                 words = f"**{self.inline.text(term[1])}** {words}".strip()
             shown = f"{numbers[-1]}." if mark[0] in ".1<" else "-"
-            made += [render.item(len(markers) - 1, shown, words), *_set_in(more, len(markers) - 1, shown)]
+            inside = margins[-1] + len(shown) + 1
+            made += [render.Item(f"{' ' * margins[-1]}{shown} {words}"), *_set_in(more, inside)]
         return at, made
 
     def _is_gap(self, lines: Sequence[str], at: int) -> bool:
@@ -310,11 +315,10 @@ class _Reader:
         return render_table([*rows, row] if row else rows, header_rows=header)
 
 
-def _set_in(blocks: Sequence[str], depth: int, marker: str) -> Iterator[str]:
+def _set_in(blocks: Sequence[str], width: int) -> Iterator[str]:
     """Blocks of an item of a list, as far in as its words, or they would end it."""
-    margin = " " * (2 * depth + len(marker) + 1)
     for block in blocks:
-        inside = indent(block, margin)
+        inside = indent(block, " " * width)
         yield render.Item(inside) if isinstance(block, render.Item) else inside
 
 
