@@ -265,7 +265,8 @@ class _Reader:
         return bool(_LISTED.fullmatch(rest) or _is_term(rest))
 
     def _item(self, lines: Sequence[str], at: int, text: str, depth: int) -> tuple[int, str, list[str]]:
-        """The rest of an item: its line goes on up to an empty one; `+` alone attaches the next block."""
+        """The rest of an item: its line goes on up to an empty one; `+` alone attaches the next block, and a block that is set in
+        belongs to it by itself."""
         words, more = [text], list[str]()
         if not text and at < len(lines) and not lines[at].strip() and at + 1 < len(lines):  # a term, and its text below
             following = lines[at + 1].rstrip()
@@ -275,8 +276,8 @@ class _Reader:
             if not self._is_silent(line):
                 words.append(line.strip())
             at += 1
-        while at < len(lines) and lines[at].strip() == "+":
-            at += 1
+        while (attached := _attached(lines, at)) is not None:
+            at = attached + (lines[attached].strip() == "+")
             style = ""
             while at < len(lines) and (
                 said := _STYLE.fullmatch(lines[at].rstrip()) or _TITLE.fullmatch(lines[at].rstrip())
@@ -320,6 +321,16 @@ def _set_in(blocks: Sequence[str], width: int) -> Iterator[str]:
     for block in blocks:
         inside = indent(block, " " * width)
         yield render.Item(inside) if isinstance(block, render.Item) else inside
+
+
+def _attached(lines: Sequence[str], at: int) -> int | None:
+    """The line from which on a block belongs to the item that ends before `at`: `+`, or one that is set in behind an empty one."""
+    behind = at
+    while behind < len(lines) and not lines[behind].strip():
+        behind += 1
+    line = lines[behind].rstrip() if behind < len(lines) else ""
+    is_set_in = behind > at and line[:1].isspace() and not _LISTED.fullmatch(line) and not _is_term(line)
+    return behind if line == "+" or is_set_in else None
 
 
 def _begins(line: str) -> bool:
