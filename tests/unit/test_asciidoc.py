@@ -147,8 +147,8 @@ Be careful:
     ```
 
 - second continued
-- **CPU** The processor
-- **Disk** The disk.
+- **CPU**: The processor
+- **Disk**: The disk.
 
 ### Usage
 
@@ -215,11 +215,16 @@ def test_its_head_is_metadata() -> None:
         (". a\n.. b\n. c", "1. a\n   1. b\n2. c"),
         (". a\n+\n----\nx\n\ny\n----\n. b", "1. a\n\n   ```\n   x\n\n   y\n   ```\n\n2. b"),
         ("* a\n+\n--\n* b\n+\nc\n--\n* d", "- a\n  - b\n\n    c\n\n- d"),
-        ("A::\n+\n[source,sh]\n----\nx\n----\nB:: c", "- **A**\n\n  ```sh\n  x\n  ```\n\n- **B** c"),
-        (". a\n\n $ x\n\n. b\n+\nc\n\n $ y\n\n. d\n\nText", (
-            "1. a\n\n   ```\n   $ x\n   ```\n\n2. b\n\n   c\n\n   ```\n   $ y\n   ```\n\n3. d\n\nText"
-        )),
+        ("A::\n+\n[source,sh]\n----\nx\n----\nB:: c", "- **A**\n\n  ```sh\n  x\n  ```\n\n- **B**: c"),
+        (
+            ". a\n\n $ x\n\n. b\n+\nc\n\n $ y\n\n. d\n\nText",
+            ("1. a\n\n   ```\n   $ x\n   ```\n\n2. b\n\n   c\n\n   ```\n   $ y\n   ```\n\n3. d\n\nText"),
+        ),
         (". a\n.. b\n\n+\nc\n. d", "1. a\n   1. b\n\n      c\n\n2. d"),
+        (
+            "[qanda]\nWhat is it?:: A test.\nA term::\nPDF::\n  Said.",
+            "- **What is it?** A test.\n- **A term**\n- **PDF**: Said.",
+        ),
         ("== A\n\n[discrete]\n== B\n\ntext", "## A\n\n**B**\n\ntext"),
         ("[source,python]\nprint(1)\n\nText", "```python\nprint(1)\n```\n\nText"),
         ("|===\n.2+|a |1\n|2\n|===", "|  |  |\n| --- | --- |\n| a | 1 |\n| a | 2 |"),

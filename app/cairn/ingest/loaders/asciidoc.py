@@ -44,6 +44,8 @@ _CHECKED: Final = re.compile(r"\[[ xX*]\][ \t]++")
 _CELL: Final = re.compile(
     r"(?<!\\)(?:(?P<many>\d{1,3})\*|(?:(?P<across>\d{1,3})?(?:\.(?P<below>\d{1,3}))?\+)?)[<^>]?(?:\.[<^>])?[aehlmsd]?\|"
 )
+_ENDS: Final = tuple("?!.？！。")
+"""Behind a term that ends with one, such as a question, no colon stands."""
 _DEEPEST: Final = 20
 """Blocks in blocks; of deeper ones the lines are read as text."""
 _AUTHOR: Final = re.compile(r"(?:[^\W\d_][\w.'’-]{0,40}[ \t]?){1,4}(?:<[^<>\s]{1,200}>)?(?:;.{0,400})?")
@@ -250,7 +252,7 @@ class _Reader:
             text = listed[2] if listed else (term[3] or "") if term else ""
             at, words, more = self._item(lines, at + 1, text, depth)
             if term:
-                words = f"**{self.inline.text(term[1])}** {words}".strip()
+                words = _told_of(self.inline.text(term[1]), words)
             shown = f"{numbers[-1]}." if mark[0] in ".1<" else "-"
             inside = margins[-1] + len(shown) + 1
             made += [render.Item(f"{' ' * margins[-1]}{shown} {words}"), *_set_in(more, inside)]
@@ -314,6 +316,12 @@ class _Reader:
             grid.add(row, self.inline.text(text), across, below - 1)
         grid.fill(row)
         return render_table([*rows, row] if row else rows, header_rows=header)
+
+
+def _told_of(term: str, words: str) -> str:
+    """A term and what is said of it; they stay apart where the text is shown without marks."""
+    name = render.run_in(term.rstrip(":")) if term else ""
+    return f"{name}{'' if term[-1:] in _ENDS else ':'} {words}" if name and words else name or words
 
 
 def _set_in(blocks: Sequence[str], width: int) -> Iterator[str]:
