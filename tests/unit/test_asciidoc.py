@@ -225,6 +225,16 @@ def test_its_head_is_metadata() -> None:
             "[qanda]\nWhat is it?:: A test.\nA term::\nPDF::\n  Said.",
             "- **What is it?** A test.\n- **A term**\n- **PDF**: Said.",
         ),
+        (
+            ":d: java\n\n----\ninclude::{d}/A.java[tags=x]\n----\n\nText",
+            "[(not included here: java/A.java)](#)\n\nText",
+        ),
+        ("----\ninclude::{dir}/A.java[]\n----", "[(not included here: A.java)](#)"),
+        (
+            "----\ninclude::a:example$A.java[]\ninclude::{file}[]\n----",
+            ("[(not included here: A.java)](#) [(not included here: file)](#)"),
+        ),
+        ("----\na\ninclude::A.java[]\n----", "```\na\n```"),
         ("== A\n\n[discrete]\n== B\n\ntext", "## A\n\n**B**\n\ntext"),
         ("[source,python]\nprint(1)\n\nText", "```python\nprint(1)\n```\n\nText"),
         ("|===\n.2+|a |1\n|2\n|===", "|  |  |\n| --- | --- |\n| a | 1 |\n| a | 2 |"),

@@ -24,6 +24,7 @@ from cairn.language.tables import render_table
 _SECTION: Final = re.compile(r"(={1,6}|#{1,6})[ \t]++(\S.*)")
 _ATTRIBUTE: Final = re.compile(r":(!?)([\w-]{1,80})(!?):(?:[ \t]++(.*))?")
 _CONDITION: Final = bounded(r"(ifdef|ifndef|ifeval|endif|include)::([^\[\]]*)\[(.*)\][ \t]*+")
+_PLACE: Final = re.compile(r"\A(?:[\w.:@-]{0,100}\$|\{[\w-]{1,80}\}/?)")
 _STYLE: Final = bounded(r"\[(?!\[)([^\[\]]*)\][ \t]*+")
 _ANCHOR: Final = bounded(r"\[\[([^\[\],]+)(?:,([^\[\]]*))?\]\][ \t]*+")
 _TITLE: Final = re.compile(r"\.(?![. \t])(\S.*)")
@@ -217,7 +218,10 @@ class _Reader:
         language = (
             parts[1] if len(parts) > 1 and "=" not in parts[1] and parts[0].split("%")[0] in ("source", "") else ""
         )
+        files = [said[2] for line in lines if (said := _CONDITION.fullmatch(line.rstrip())) and said[1] == "include"]
         kept = [line.rstrip() for line in lines if not line.startswith("include::")]
+        if files and not any(kept):  # all of it stands in other files
+            return " ".join(render.left_out(_file(self.inline.attributes(file))) for file in files)
         indent = min((len(line) - len(line.lstrip()) for line in kept if line), default=0)
         code = "\n".join(line[indent:] for line in kept)
         if parts[0] in ("stem", "latexmath", "asciimath"):
@@ -316,6 +320,12 @@ class _Reader:
             grid.add(row, self.inline.text(text), across, below - 1)
         grid.fill(row)
         return render_table([*rows, row] if row else rows, header_rows=header)
+
+
+def _file(target: str) -> str:
+    """The path of a file without where it is taken from, which its reader doesn't see: a family of Antora ("example$a.rb"), or an
+    attribute that isn't set."""
+    return _PLACE.sub("", target) or target.strip("{}")
 
 
 def _told_of(term: str, words: str) -> str:
