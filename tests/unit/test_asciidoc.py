@@ -235,6 +235,14 @@ def test_its_head_is_metadata() -> None:
             ("[(not included here: A.java)](#) [(not included here: file)](#)"),
         ),
         ("----\na\ninclude::A.java[]\n----", "```\na\n```"),
+        (
+            "Use {url-rvm}[RVM^] ({u}/a_b/1601[issue #1601^]) and link:{x}/y[the `docs`].",
+            ("Use RVM (issue #1601) and the `docs`."),
+        ),
+        (":a: {b}/c\n\n{a}[source code], {v}, `{x}[1]` and \\{y}[z]", "source code, {v}, `{x}[1]` and {y}[z]"),
+        ("= What's New in {page-version}\n\nText", "# What's New\n\nText"),
+        ("= The {product} Guide\n\nText", "# The Guide\n\nText"),
+        ("= {product}\n\nText", "# {product}\n\nText"),
         ("== A\n\n[discrete]\n== B\n\ntext", "## A\n\n**B**\n\ntext"),
         ("[source,python]\nprint(1)\n\nText", "```python\nprint(1)\n```\n\nText"),
         ("|===\n.2+|a |1\n|2\n|===", "|  |  |\n| --- | --- |\n| a | 1 |\n| a | 2 |"),
@@ -250,7 +258,16 @@ def test_small_things_and_broken_ones(text: str, expected: str | None) -> None:
 @pytest.mark.sweep(3)
 @pytest.mark.parametrize(
     "line",
-    ["*" * 50_000, "`a " * 20_000, "<<a" * 20_000, "[" * 50_000, "((" * 20_000, "{a}" * 20_000, "link:" * 20_000],
+    [
+        "*" * 50_000,
+        "`a " * 20_000,
+        "<<a" * 20_000,
+        "[" * 50_000,
+        "((" * 20_000,
+        "{a}" * 20_000,
+        "{a[" * 20_000,
+        "link:" * 20_000,
+    ],
 )
 def test_time_grows_with_the_text(line: str) -> None:
     started = time.thread_time()

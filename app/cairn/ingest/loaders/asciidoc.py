@@ -110,7 +110,7 @@ class _Reader:
         while at < len(lines) and (not lines[at].strip() or lines[at].startswith("//") or self._sets(lines[at])):
             at += 1
         if at < len(lines) and lines[at].startswith("= "):
-            self.title = self.inline.text(lines[at][2:])
+            self.title = self.inline.title(lines[at][2:])
             yield render.heading(1, self.title)
             at += 1
             first = True

@@ -20,6 +20,7 @@ _SIGNS: Final = {
 _LONGEST: Final = 1000
 """Characters of an attribute's value: a phrase or an address. It may hold other attributes, and could grow without end."""
 _REFERENCE: Final = re.compile(r"(?<!\\)\{(?:counter2?:)?([A-Za-z0-9_][\w-]{0,80})\}")
+_BOUND: Final = re.compile(r"(?:\s[a-z]{1,3})?\s\{[A-Za-z0-9_][\w-]{0,80}\}\Z")
 _CODE: Final = bounded(r"(?<![\w`])(`+)(?=\S)([^`\n]+(?:\n[^`\n]+)?)\1(?![\w`])")
 _PASS: Final = bounded(
     r"pass:[a-z,]{0,9}\[([^\[\]]*)\]|\+\+\+([^+]+)\+\+\+|(?<![\w+])\+\+([^+]+)\+\+(?![\w+])|(?<![\w+])\+(\S[^+\n]*)\+(?![\w+])"
@@ -31,6 +32,10 @@ _MACRO: Final = re.compile(
 _ADDRESS: Final = re.compile(
     r"(?<![\w\\(\[\"'=/])(?P<url>(?:https?|ftp|irc)://[^\s\[\]<>]{1,500}+)\[(?P<text>[^\[\]]{0,1000}+)\]"
 )
+_UNSET: Final = re.compile(
+    r"(?<![\w\\])\{[A-Za-z0-9_][\w-]{0,80}\}[^\s\[\]\ue000]{0,500}+\[(?P<text>[^\[\]]{0,1000}+)\]"
+)
+"""A link whose address begins with an attribute that is set elsewhere, such as in the settings of a site."""
 _CROSS: Final = re.compile(r"<<(?P<id>[^<>,\n]{1,300})(?:,(?P<text>[^<>]{1,500}))?>>")
 _ANCHOR: Final = re.compile(r"\[\[[^\[\]\n]{1,200}\]\]|\[#[\w-]{1,100}\]")
 _TERMS: Final = re.compile(r"\(\(\([^()]{1,300}\)\)\)")
@@ -93,6 +98,7 @@ class Inline:
         text = _TERM.sub(r"\1", _TERMS.sub("", _ROLE.sub("", text)))
         text = _MACRO.sub(lambda found: keep(self._macro(found)), text)
         text = _ADDRESS.sub(lambda found: keep(_link(found["text"], found["url"])), text)
+        text = _UNSET.sub(lambda found: keep(_label(found["text"]) or found[0]), text)
         text = _CROSS.sub(lambda found: keep(self._cross(found["id"], found["text"])), text)
         text = _HARD_BREAK.sub("", _ANCHOR.sub("", text))
         for mark in _MARKS:
@@ -101,6 +107,11 @@ class Inline:
         for _ in range(_KEPT_IN_KEPT):  # one that was kept later may hold one that was kept before
             text = _KEPT.sub(lambda found: kept[int(found[1])], text)
         return " ".join(text.split())
+
+    def title(self, text: str) -> str:
+        """Of a document. Attributes that are not set, such as the version of a site, name nothing, nor does the short word that
+        binds the last one: "What's new in {version}"."""
+        return " ".join(_REFERENCE.sub("", _BOUND.sub("", self.text(text))).split()) or self.text(text)
 
     def _macro(self, found: re.Match[str]) -> str:
         name, target, text = found["name"], found["target"], found["text"]
@@ -126,8 +137,15 @@ class Inline:
         return self._named.get(name) or name.removesuffix(".adoc").strip("_").replace("_", " ")
 
 
+def _label(text: str) -> str:
+    return " ".join(text.split(",window=")[0].strip("^ ").split())
+
+
 def _link(text: str, address: str) -> str:
-    shown = " ".join(text.split(",window=")[0].strip("^ ").split())
+    """Of an address that begins with an attribute that is not set, the words alone: it leads nowhere."""
+    shown = _label(text)
+    if shown and _REFERENCE.match(address):
+        return shown
     return f"[{shown}]({address})" if shown and shown != address else address
 
 
