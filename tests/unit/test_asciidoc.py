@@ -243,6 +243,26 @@ def test_its_head_is_metadata() -> None:
         ("= What's New in {page-version}\n\nText", "# What's New\n\nText"),
         ("= The {product} Guide\n\nText", "# The Guide\n\nText"),
         ("= {product}\n\nText", "# {product}\n\nText"),
+        ('pass:["`a` b`"] and "`c`"', '"`a` b`" and “c”'),
+        (r"pass:[[.role\]#text#] or pass:[_x_]", "[.role]#text# or _x_"),
+        (
+            r"`schema-\*.sql`, where `*` is; `\*` alone; `\d` and it\'s \=> `a \=> b` `\&copy;` \{author} `\{author}`",
+            (r"`schema-*.sql`, where `*` is; `\*` alone; `\d` and it's => `a => b` `&copy;` {author} `{author}`"),
+        ),
+        (
+            "----\n\\ifdef::x[]\n\\include::a[]\na \\include::b\n----",
+            "```\nifdef::x[]\ninclude::a[]\na \\include::b\n```",
+        ),
+        (
+            "|===\n|A |B\n\n|a\na|* b\n* c.\n* d\n\n[cols=2*]\n!===\n!e !f\n!g !h\n!===\n|===",
+            ("| A | B |\n| --- | --- |\n| a | b; c. d e, f; g, h |"),
+        ),
+        ("|===\n|A |B\n\nl|a\n  b\n|c\n|===", "| A | B |\n| --- | --- |\n| `a b` | c |"),
+        ("|===\n|A |B\n\n|≥ 10 +\nServer |b +\n(c)\n|===", "| A | B |\n| --- | --- |\n| ≥ 10, Server | b (c) |"),
+        (
+            "|===\n|A |B\n\na|\n $ x\n\na|Said:\n\n[,ruby]\n----\na \\\n  b\n----\n\n* c\n|===",
+            ("| A | B |\n| --- | --- |\n| `$ x` | Said: `a \\ b` c |"),
+        ),
         ("== A\n\n[discrete]\n== B\n\ntext", "## A\n\n**B**\n\ntext"),
         ("[source,python]\nprint(1)\n\nText", "```python\nprint(1)\n```\n\nText"),
         ("|===\n.2+|a |1\n|2\n|===", "|  |  |\n| --- | --- |\n| a | 1 |\n| a | 2 |"),

@@ -24,6 +24,7 @@ from cairn.language.tables import render_table
 _SECTION: Final = re.compile(r"(={1,6}|#{1,6})[ \t]++(\S.*)")
 _ATTRIBUTE: Final = re.compile(r":(!?)([\w-]{1,80})(!?):(?:[ \t]++(.*))?")
 _CONDITION: Final = bounded(r"(ifdef|ifndef|ifeval|endif|include)::([^\[\]]*)\[(.*)\][ \t]*+")
+_ESCAPED: Final = re.compile(r"\A\\(?=(?:ifn?def|ifeval|endif|include)::)")
 _PLACE: Final = re.compile(r"\A(?:[\w.:@-]{0,100}\$|\{[\w-]{1,80}\}/?)")
 _STYLE: Final = bounded(r"\[(?!\[)([^\[\]]*)\][ \t]*+")
 _ANCHOR: Final = bounded(r"\[\[([^\[\],]+)(?:,([^\[\]]*))?\]\][ \t]*+")
@@ -43,10 +44,12 @@ _MACRO: Final = bounded(r"(\w+)::(\S*)\[(.*)\][ \t]*+")
 _SILENT: Final = {"image", "video", "audio", "toc", "icon", "unfloat"}
 _CHECKED: Final = re.compile(r"\[[ xX*]\][ \t]++")
 _CELL: Final = re.compile(
-    r"(?<!\\)(?:(?P<many>\d{1,3})\*|(?:(?P<across>\d{1,3})?(?:\.(?P<below>\d{1,3}))?\+)?)[<^>]?(?:\.[<^>])?[aehlmsd]?\|"
+    r"(?<!\\)(?:(?P<many>\d{1,3})\*|(?:(?P<across>\d{1,3})?(?:\.(?P<below>\d{1,3}))?\+)?)[<^>]?(?:\.[<^>])?(?P<style>[aehlmsd])?\|"
 )
 _ENDS: Final = tuple("?!.？！。")
 """Behind a term that ends with one, such as a question, no colon stands."""
+_BROKEN: Final = re.compile(r"(?<=[\w)\]`])[ \t]\+[ \t]{0,9}\n(?!\()")
+"""A line of a cell that ends where it is: what stands below is another thing."""
 _DEEPEST: Final = 20
 """Blocks in blocks; of deeper ones the lines are read as text."""
 _AUTHOR: Final = re.compile(r"(?:[^\W\d_][\w.'’-]{0,40}[ \t]?){1,4}(?:<[^<>\s]{1,200}>)?(?:;.{0,400})?")
@@ -206,7 +209,7 @@ class _Reader:
         if mark[0] == "/" or (mark[0] == "+" and kind not in ("stem", "latexmath", "asciimath")) or kind == "comment":
             return end + 1, []
         if mark[0] in "|,:!":
-            return end + 1, [block] if (block := self._table(inner, style, mark[0])) else []
+            return end + 1, [block] if (block := self._table(inner, style, mark[0], depth)) else []
         if (mark[0] in "-.`+" and mark != "--") or kind in ("source", "listing", "literal"):
             return end + 1, [self._code(inner, style or f"source,{mark[3:]}" if mark[0] == "`" else style)]
         label = _ADMONITIONS.get(kind, "")
@@ -219,7 +222,7 @@ class _Reader:
             parts[1] if len(parts) > 1 and "=" not in parts[1] and parts[0].split("%")[0] in ("source", "") else ""
         )
         files = [said[2] for line in lines if (said := _CONDITION.fullmatch(line.rstrip())) and said[1] == "include"]
-        kept = [line.rstrip() for line in lines if not line.startswith("include::")]
+        kept = [_ESCAPED.sub("", line.rstrip()) for line in lines if not line.startswith("include::")]
         if files and not any(kept):  # all of it stands in other files
             return " ".join(render.left_out(_file(self.inline.attributes(file))) for file in files)
         indent = min((len(line) - len(line.lstrip()) for line in kept if line), default=0)
@@ -300,26 +303,36 @@ class _Reader:
 
     # --- tables -----------------------------------------------------------------------------------------------------
 
-    def _table(self, lines: Sequence[str], style: str, separator: str) -> str:
+    def _table(self, lines: Sequence[str], style: str, separator: str, depth: int) -> str:
         kept = [line for line in lines if not self._is_silent(line.rstrip()) or not line.strip()]
         if separator in ",:" or "format=csv" in style or 'format="csv"' in style:
             rows = [
                 [self.inline.text(cell) for cell in row] for row in csv.reader([line for line in kept if line.strip()])
             ]
             return render_table(rows, header_rows=1 if "header" in style else None)
+        if separator == "!":  # in a cell of another
+            kept = [line.replace("|", "\\|").replace("!", "|") for line in kept]
         cells, first = _cells(kept)
         width = _columns(style) or first
         header = 1 if "header" in style or _first_is_header(kept) else None
         grid, rows, row = render.MergedCells(), list[list[str]](), list[str]()
-        for text, across, below in cells:
+        for text, across, below, kind in cells:
             grid.fill(row)
             if len(row) >= width > 0:
                 rows.append(row)
                 row = []
                 grid.fill(row)
-            grid.add(row, self.inline.text(text), across, below - 1)
+            grid.add(row, self._cell(text, kind, depth), across, below - 1)
         grid.fill(row)
         return render_table([*rows, row] if row else rows, header_rows=header)
+
+    def _cell(self, text: str, kind: str, depth: int) -> str:
+        """What a cell shows, on one line. One of blocks (`a|`) is read as a document is, one of code (`l|`) as it stands."""
+        if kind == "l":
+            return _on_one_line([self._code(text.split("\n"), "")])
+        if kind == "a" and depth < _DEEPEST:
+            return _on_one_line(self.blocks(text.split("\n"), depth + 1))
+        return self.inline.text(_BROKEN.sub(",\n", text.strip()))
 
 
 def _file(target: str) -> str:
@@ -369,17 +382,34 @@ def _marker(mark: str) -> str:
     return "1." if mark[0].isdigit() else "<1>" if mark[0] == "<" else mark
 
 
-def _cells(lines: Sequence[str]) -> tuple[list[tuple[str, int, int]], int]:
-    """Text, columns and rows of each cell, and how many the first line of cells has."""
+def _on_one_line(blocks: Iterable[str]) -> str:
+    """Blocks of a cell: items of a list and rows of a table one behind the other, code between backticks."""
+    said = ""
+    for block in blocks:
+        text = block
+        if block.startswith("```"):
+            code = " ".join(" ".join(block.split("\n")[1:-1]).split())
+            text = f"`{code}`" if code and "`" not in code else code
+        elif block.startswith("| "):
+            text = "; ".join(line.strip("| ") for line in block.split("\n") if not line.startswith("| ---"))
+            text = text.replace(" | ", ", ")
+        is_item = isinstance(block, render.Item)
+        text = " ".join(text.strip().removeprefix("- ").split()) if is_item else " ".join(text.split())
+        said += f"{'; ' if is_item and said[-1:].isalnum() else ' '}{text}" if said else text
+    return said
+
+
+def _cells(lines: Sequence[str]) -> tuple[list[tuple[str, int, int, str]], int]:
+    """Text, columns, rows and kind of each cell, and how many the first line of cells has."""
     text = "\n".join(lines).strip("\n")
     marks = list(_CELL.finditer(text))
-    cells: list[tuple[str, int, int]] = []
+    cells: list[tuple[str, int, int, str]] = []
     first, ended = 0, text.find("\n")
     for mark, following in zip_longest(marks, marks[1:]):
-        content = text[mark.end() : following.start() if following else len(text)].replace("\\|", "|").strip()
+        content = text[mark.end() : following.start() if following else len(text)].replace("\\|", "|").strip("\n")
         across, below = (min(int(mark[name] or 1), 50) for name in ("across", "below"))
         copies = min(int(mark["many"] or 1), 50)
-        cells += [(content, across, max(below, 1))] * copies
+        cells += [(content, across, max(below, 1), mark["style"] or "")] * copies
         if ended < 0 or mark.start() < ended:
             first += copies * across
     return cells, first

@@ -23,7 +23,7 @@ _REFERENCE: Final = re.compile(r"(?<!\\)\{(?:counter2?:)?([A-Za-z0-9_][\w-]{0,80
 _BOUND: Final = re.compile(r"(?:\s[a-z]{1,3})?\s\{[A-Za-z0-9_][\w-]{0,80}\}\Z")
 _CODE: Final = bounded(r"(?<![\w`])(`+)(?=\S)([^`\n]+(?:\n[^`\n]+)?)\1(?![\w`])")
 _PASS: Final = bounded(
-    r"pass:[a-z,]{0,9}\[([^\[\]]*)\]|\+\+\+([^+]+)\+\+\+|(?<![\w+])\+\+([^+]+)\+\+(?![\w+])|(?<![\w+])\+(\S[^+\n]*)\+(?![\w+])"
+    r"pass:[a-z,]{0,9}\[((?:[^\]\\]|\\.){0,500}+)\]|\+\+\+([^+]+)\+\+\+|(?<![\w+])\+\+([^+]+)\+\+(?![\w+])|(?<![\w+])\+(\S[^+\n]*)\+(?![\w+])"
 )
 _MACRO: Final = re.compile(
     r"(?<![\w\\])(?P<name>link|mailto|xref|kbd|btn|menu|footnote|stem|latexmath|asciimath|image|icon|anchor|indexterm2?):(?!:)"
@@ -51,11 +51,16 @@ _MARKS: Final = tuple(
     )
 )
 _KEPT: Final = re.compile("\ue000(\\d{1,9})\ue001")
-_KEPT_IN_KEPT: Final = 4
+_KEPT_IN_KEPT: Final = 6
 """Kinds of what is kept: each may stand in the ones after it."""
 _CONDITION: Final = re.compile(r"^ifn?def::[^\[\]\n]{0,200}\[(.*)\]$", re.MULTILINE)
 _HARD_BREAK: Final = re.compile(r"[ \t]\+$", re.MULTILINE)
-_ESCAPED: Final = re.compile(r"\\(?=[*_`#{<\[+]|https?:|link:)")
+_ESCAPED: Final = re.compile(r"\\(?=[*_`#{<\[+]|https?:|link:)|(?<=\w)\\(?='\w)")
+_ESCAPED_CODE: Final = re.compile(
+    r"\\(?:[*_#](?=\S)|\{[A-Za-z0-9_][\w-]{0,80}\}|[=-]>|<[=-]|&(?:[A-Za-z]{2,30}|#\d{1,7});"
+    r"|(?:ifn?def|ifeval|endif|include)::)"
+)
+"""What is a mark in code too, where no backslash stands before it: the page doesn't show that one."""
 _SECTION: Final = re.compile(r"={2,6}[ \t]+(\S.*)")
 _NAMED: Final = re.compile(
     r"\[\[([^\[\],]{1,200})(?:,([^\[\]]{1,300}))?\]\]|\[(?:[^\[\]#,]{0,60})#([\w:.-]{1,200})[^\[\]]{0,200}\]"
@@ -92,19 +97,22 @@ class Inline:
             return f"\ue000{len(kept) - 1}\ue001"
 
         text = text.replace("\ue000", "").replace("\ue001", "")
+        text = _PASS.sub(lambda found: keep(next(filter(None, found.groups()), "").replace("\\]", "]")), text)
+        if "\\" in text:
+            text = _ESCAPED_CODE.sub(lambda found: keep(found[0][1:]) if _is_escaped(found) else found[0], text)
         text = _QUOTED.sub(lambda found: f"“{found[2]}”" if found[1] == '"' else f"‘{found[2]}’", text)
-        text = _PASS.sub(lambda found: keep(next(filter(None, found.groups()), "")), text)
         text = _CODE.sub(lambda found: keep(f"`{found[2].strip('+')}`"), text)
         text = _TERM.sub(r"\1", _TERMS.sub("", _ROLE.sub("", text)))
         text = _MACRO.sub(lambda found: keep(self._macro(found)), text)
         text = _ADDRESS.sub(lambda found: keep(_link(found["text"], found["url"])), text)
-        text = _UNSET.sub(lambda found: keep(_label(found["text"]) or found[0]), text)
+        if "{" in text:
+            text = _UNSET.sub(lambda found: keep(_label(found["text"]) or found[0]), text)
         text = _CROSS.sub(lambda found: keep(self._cross(found["id"], found["text"])), text)
         text = _HARD_BREAK.sub("", _ANCHOR.sub("", text))
         for mark in _MARKS:
             text = mark.sub(r"\1", text)
-        text = html.unescape(_ESCAPED.sub("", text))
-        for _ in range(_KEPT_IN_KEPT):  # one that was kept later may hold one that was kept before
+        text = html.unescape(_ESCAPED.sub("", text) if "\\" in text else text)
+        for _ in range(_KEPT_IN_KEPT if kept else 0):  # one that was kept later may hold one that was kept before
             text = _KEPT.sub(lambda found: kept[int(found[1])], text)
         return " ".join(text.split())
 
@@ -135,6 +143,11 @@ class Inline:
             return " ".join(text.split())
         name = target.rsplit("#", 1)[-1]
         return self._named.get(name) or name.removesuffix(".adoc").strip("_").replace("_", " ")
+
+
+def _is_escaped(found: re.Match[str]) -> bool:
+    """A mark is one only where it ends again further on, so that of another a backslash is shown ("\\*" in a pattern)."""
+    return found[0][1] not in "*_#" or found.string.rfind(found[0][1]) > found.end()
 
 
 def _label(text: str) -> str:
