@@ -114,8 +114,6 @@ Press kbd:[Ctrl+C], menu:File[Save > As], ((term))(((other))), "`quoted`", a * b
 READ = """\
 # The Trail Guide
 
-Jane Doe, José García
-
 Welcome to TrailNet and emphasis, `code_here` and `two`. See Installing it, the usage or the part. \
 It goes on here with [docs](https://x.org/docs), [Y](https://y.org), and stones. (A note.)
 
@@ -262,6 +260,10 @@ def test_its_head_is_metadata() -> None:
         (
             "|===\n|A |B\n\na|\n $ x\n\na|Said:\n\n[,ruby]\n----\na \\\n  b\n----\n\n* c\n|===",
             ("| A | B |\n| --- | --- |\n| `$ x` | Said: `a \\ b` c |"),
+        ),
+        (
+            "[#index-link]\nlink:../index.html[Index]\n\n* link:index.html[All]\n\nSee xref:index.adoc[Start].",
+            ("- [All](index.html)\n\nSee Start."),
         ),
         ("== A\n\n[discrete]\n== B\n\ntext", "## A\n\n**B**\n\ntext"),
         ("[source,python]\nprint(1)\n\nText", "```python\nprint(1)\n```\n\nText"),

@@ -33,6 +33,8 @@ _FENCE: Final = re.compile(r"-{4,}|\.{4,}|={4,}|\*{4,}|_{4,}|\+{4,}|/{4,}|--|`{3
 _LISTED: Final = re.compile(r"[ \t]{0,40}+(\*{1,6}|-|\.{1,6}|\d{1,4}\.|<(?:\d{1,3}|\.)>)[ \t]++(\S.*)")
 _TERM: Final = re.compile(r"[ \t]{0,40}+(\S.{0,150}?)(:{2,4}|;;)(?:[ \t]++(.*))?")
 _ADMONITION: Final = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION):[ \t]++(.*)")
+_BACK: Final = re.compile(r"(?:link|xref):(?:\.{1,2}/){0,9}index\.(?:html?|adoc)\[[^\[\]]{0,60}\]\.?")
+"""A paragraph that only leads back to the contents of a site, which says nothing to who asks."""
 _ADMONITIONS: Final = {
     "NOTE": "Note",
     "TIP": "Tip",
@@ -121,8 +123,7 @@ class _Reader:
                 if not self._sets(lines[at]) and not lines[at].startswith("//") and first:
                     if not _AUTHOR.fullmatch(lines[at].strip()):
                         break
-                    yield _names(lines[at])
-                    first = False
+                    first = False  # it is metadata: what someone is called says nothing about the matter
                 at += 1
         yield from self.blocks(lines[at:])
 
@@ -193,6 +194,8 @@ class _Reader:
         if kind in ("source", "listing", "literal", "stem", "latexmath", "asciimath") or line[0].isspace():
             return end, [self._code(part, style)]
         if kind in ("pass", "comment"):
+            return end, []
+        if len(part) == 1 and _BACK.fullmatch(part[0]):
             return end, []
         said = _ADMONITION.fullmatch(part[0]) if part else None
         label = _ADMONITIONS.get(said[1] if said else kind, "")

@@ -41,6 +41,8 @@ _ANCHOR: Final = re.compile(r"\[\[[^\[\]\n]{1,200}\]\]|\[#[\w-]{1,100}\]")
 _TERMS: Final = re.compile(r"\(\(\([^()]{1,300}\)\)\)")
 _TERM: Final = re.compile(r"\(\(([^()]{1,300})\)\)")
 _ROLE: Final = re.compile(r"\[[.#%][\w.#%-]{0,100}\](?=[#*_`])")
+_MARKED: Final = re.compile(r"[`*_#+\[(<{\\&\ue000\ue001]")
+"""What all markup holds one of."""
 _QUOTED: Final = re.compile(r"([\"'])`([^`\n]{1,500})`\1")
 _MARKS: Final = tuple(
     bounded(pattern)
@@ -89,6 +91,8 @@ class Inline:
 
     def text(self, text: str) -> str:
         """On one line, without its markup; code between backticks stays as it is, and takes no part."""
+        if not _MARKED.search(text):
+            return " ".join(text.split())
         text = self.attributes(_CONDITION.sub(r"\1", text))
         kept: list[str] = []
 
