@@ -139,7 +139,7 @@ def test_what_is_no_markup_of_a_site_stays_as_it_is(text: str) -> None:
         ("```{note} Text\nmore\n```", "Note: Text\nmore"),
         (":::caution", "Caution:"),
         ("```{csv-table}\n:header: a,b\n\n1,2\n```", "| a | b |\n| --- | --- |\n| 1 | 2 |"),
-        ("- a\n\n  ??? note\n      Inside.\n\nafter", "- a\n\nNote: Inside.\n\nafter"),
+        ("- a\n\n  ??? note\n      Inside.\n\nafter", "- a\n\n  Note: Inside.\n\nafter"),
         ("@[code](@snippets/ls.sh)\n\nIt lists.", "It lists."),
         ("@[code js{2-3}:no-line-numbers](@snippets/ls.js)\n\nIt lists.", "It lists."),
         ("@[codecov](https://example.org)", "@[codecov](https://example.org)"),
@@ -280,6 +280,35 @@ def test_a_question_that_unfolds_is_a_heading(text: str, read: str) -> None:
 )
 def test_a_note_of_mkdocs_is_read_in_all_its_spellings(head: str, read: str) -> None:
     assert plain_markup(f"{head}\n    Text\n").strip() == read
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (
+            "1.  a\n\n    !!! note\n\n        Said.\n\n        More.\n\n    b\n\n2.  c\n",
+            "1.  a\n\n    Note: Said.\n\n    More.\n\n    b\n\n2.  c",
+        ),
+        ("- a\n\n    !!! note\n        b\n\n        !!! tip\n            c\n", "- a\n\n    Note: b\n\n    Tip: c"),
+        (
+            "* a\n    * b\n\n        !!! tip\n            c\n\n        d\n",
+            "* a\n    * b\n\n        Tip: c\n\n        d",
+        ),
+        (
+            '1. a\n\n    === "b"\n\n        ```\n        c\n        ```\n',
+            "1. a\n\n    **b**\n\n    ```\n    c\n    ```",
+        ),
+        ("1. a\n\n   :::note[b]\n\n   c\n\n   :::\n", "1. a\n\n   **b**\n\n   c"),
+        ("1. a\n\n   ```{code-block} sh\n   b\n   ```\n", "1. a\n\n   ```sh\n   b\n   ```"),
+        ("1.  a\n\n    ```{note}\n    b\n    ```\n", "1.  a\n\n    Note: b"),
+        ("a\n\n    !!! note\n        b\n\n        c\n", "a\n\nNote: b\n\nc"),
+        ("1. a\n\nb\n\n    !!! note\n        c\n", "1. a\n\nb\n\nNote: c"),
+        ("!!! note\n    1. a\n\n        !!! tip\n            b\n\n    2. c\n", "Note:\n\n1. a\n\n    Tip: b\n\n2. c"),
+    ],
+)
+def test_a_note_in_a_step_stays_in_it(text: str, read: str) -> None:
+    """At the left margin it would end the list, and the rest of the step would be code."""
+    assert plain_markup(text).strip().replace("\n\n\n", "\n\n") == read
 
 
 @pytest.mark.parametrize(

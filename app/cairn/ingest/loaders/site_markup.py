@@ -74,6 +74,7 @@ _INDENTED: Final = re.compile(
     r"(?:[ \t]{0,9}\"(?P<title>[^\n]{0,500})\")?[ \t]{0,9}$"
 )
 _TAB: Final = re.compile(r"===[!+]?[ \t]{1,9}\"(?P<title>[^\n]{1,300})\"[ \t]{0,9}$")
+_ITEM: Final = re.compile(r"(?:[-*+]|\d{1,9}[.)])(?:[ ]{1,4}(?=\S)|[ \t])")
 _NO_PARAGRAPH: Final = re.compile(r"[ \t]{0,16}(?:[-*+][ \t]|[>|#]|\d{1,9}[.)][ \t]|`{3}|~{3}|:{3}|<)")
 _PICTURE: Final = re.compile(
     r"[ \t]{0,16}(?:!\[[^\[\]\n]{0,500}\]\([^()\n]{0,500}\)|<(?:img|figure|picture)\b[^\n]{0,2000}>)[ \t]{0,9}$"
@@ -230,17 +231,20 @@ def _with_colons(text: str) -> str:
     if not any(mark in text for mark in ("!!!", "???", '=== "', '===! "', '===+ "')):
         return text
     lines: list[str] = []
-    inside: list[int] = []  # how far the blocks are indented that are open
+    inside: list[
+        tuple[int, int, str]
+    ] = []  # of open blocks: how far they are set in, how much of that goes, what ends them
+    items = _Items()
     fence = ""
     read = text.split("\n")
     for number, line in enumerate(read, 1):
         bare = line.lstrip(" ")
         indent = len(line) - len(bare)
-        while inside and bare and indent < inside[-1]:
-            inside.pop()
-            lines.append(":::")
+        while inside and bare and indent < inside[-1][0]:
+            lines.append(inside.pop()[2])
             fence = ""
-        line = line[min(inside[-1], indent) :] if inside else line
+        least, goes, _ = inside[-1] if inside else (0, 0, "")
+        line = line[min(goes, indent) :]
         if marked := _FENCE.match(line):
             fence = (
                 ""
@@ -248,12 +252,41 @@ def _with_colons(text: str) -> str:
                 else fence or marked["mark"]
             )
         name = _begun(bare, indent, read[number : number + 2]) if not fence and len(inside) < 20 else ""
+        if not fence:
+            items.read(bare, indent)
         if name:
-            lines.append(f":::{name}")
-            inside.append(indent + 4)
+            further = 0 if items.hold(indent) else indent - least
+            end = f"{' ' * (indent - further - goes)}:::"
+            lines.append(f"{end}{name}")
+            inside.append((indent + 4, goes + further + 4, end))
         else:
             lines.append(line)
-    return "\n".join([*lines, *(":::" for _ in inside)])
+    return "\n".join([*lines, *(end for _, _, end in reversed(inside))])
+
+
+class _Items:
+    """The items of lists that are open, line by line."""
+
+    def __init__(self) -> None:
+        self.open: list[tuple[int, int]] = []  # how far their marks are set in, and their text
+        self.ends = True  # at the next line that is not set in
+
+    def read(self, bare: str, indent: int) -> None:
+        """A line without what it is set in by."""
+        if not bare.strip():
+            self.ends = True
+            return
+        mark = _ITEM.match(bare)
+        if self.ends or mark or bare[0] == "#":
+            while self.open and indent <= self.open[-1][0]:
+                self.open.pop()
+        if mark:
+            self.open.append((indent, indent + mark.end()))
+        self.ends = False
+
+    def hold(self, indent: int) -> bool:
+        """Whether what is set in so far is a part of one, and no code."""
+        return bool(self.open) and self.open[-1][0] < indent < self.open[-1][1] + 4
 
 
 def _begun(bare: str, indent: int, behind: list[str]) -> str:
@@ -347,6 +380,7 @@ class _Blocks:
         self.at = 0
         self.open: list[str] = []  # marks of the blocks that are open
         self.prose: list[str] = []
+        self.items = _Items()
         self.label = ""  # of the block that begins, for its first words
         self.tabs: list[tuple[int, str]] = []  # how deep they are and what they are called, before they say anything
         self.in_options = False
@@ -368,6 +402,7 @@ class _Blocks:
                 self.at += len(line)
                 self._labelled(line)
                 continue
+            self.items.read(line.lstrip(" "), len(_indent(line)))
             blocks = (read(line) for read in (self._fenced, self._colons, self._preformatted))
             block = next((one for one in blocks if one is not None), None)
             if block is None:
@@ -562,7 +597,9 @@ class _Blocks:
             if not body.strip():
                 return ""
             self._name_tabs()
-            return f"{render.fence(body, language)}\n"
+            code, _, end = render.fence(body, language).rpartition("\n")
+            by = self._set_in_by(line)
+            return f"{by}{code}\n{by}{end}\n"
         if not is_container and (name in LEFT_OUT or name in ("image", "raw") or kind.startswith("auto")):
             self._until(mark)
             return ""
@@ -575,16 +612,20 @@ class _Blocks:
             return ""
         self.open.append(mark)
         self.in_options = not is_container
-        self._begin(name, title, is_container=is_container)
-        self.label = f"{_indent(line)[:3]}{self.label}" if self.label else ""
+        self._begin(name, title, self._set_in_by(line), is_container=is_container)
         return ""
 
-    def _begin(self, name: str, title: str, *, is_container: bool) -> None:
+    def _set_in_by(self, line: str) -> str:
+        """What is said of a block is set in as its mark is, where that makes it a part of an item, and not code."""
+        indent = _indent(line)
+        return indent if self.items.hold(len(indent)) else indent[:3]
+
+    def _begin(self, name: str, title: str, indent: str, *, is_container: bool) -> None:
         """What a reader sees of the beginning of a block."""
-        label = _label_of(name)
+        label = f"{indent}{named}" if (named := _label_of(name)) else ""
         if said := VERSIONS.get(name):
             version, _, title = title.partition(" ")
-            self.label = said.format(version).strip()
+            self.label = f"{indent}{said.format(version).strip()}"
             self.prose.append("\n")
             if title:
                 self._labelled(f"{title}\n")
@@ -593,13 +634,13 @@ class _Blocks:
             self.prose.append("\n")
             self._labelled(f"{title}\n")
         elif title and name in ARGUMENT_IS_TEXT:
-            self.prose.append(f"\n{title}\n\n")
+            self.prose.append(f"\n{indent}{title}\n\n")
         elif title and name in TABS:
-            self.tabs.append((len(self.open), render.run_in(title)))
+            self.tabs.append((len(self.open), f"{indent}{render.run_in(title)}"))
         elif title and (is_container or name in HEADED):
-            self.prose.append(f"\n{render.run_in(title)}\n\n")
+            self.prose.append(f"\n{indent}{render.run_in(title)}\n\n")
         elif title and name not in WRAPPERS:
-            self.prose.append("\n" + render.run_in(f"`{title}`" if "`" not in title else title) + "\n\n")
+            self.prose.append(f"\n{indent}" + render.run_in(f"`{title}`" if "`" not in title else title) + "\n\n")
         else:
             self.label = label
             self.prose.append("\n")
