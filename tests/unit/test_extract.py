@@ -476,6 +476,11 @@ def test_a_quotation_reads_without_tags_and_printed_hyphens() -> None:
             "snake_case, _private and _other, _a_b_, my__long__name, /_next_/, _f_(x), _a_.md _x_",
         ),
         ("- [PATCH /a/[path]](#patch), [x](http://e/a_(b)) and [see [1]", "- PATCH /a/[path], x and [see [1]"),
+        (
+            "See [one](a 'It's \"b\"'), [two](a (b)), [three](<a b> \"c\"), ![four](a 'b').",
+            "See one, two, three, four.",
+        ),
+        ("[f](x y) and [g](x 'y", "[f](x y) and [g](x 'y"),
         ("Set <natEnabled>true</natEnabled> of <file>", "Set `<natEnabled>true</natEnabled>` of `<file>`"),
         ('<cfg><x y="z">1</x></cfg>, <folder/>', '`<cfg><x y="z">1</x></cfg>`, `<folder/>`'),
         ("**[run](#r)**\n  Starts it", "run: Starts it"),

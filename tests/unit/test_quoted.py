@@ -16,6 +16,7 @@ from cairn.language.quoted import locate_quotation
             "See the [guide](http://example.org/a) for\nmore.",
             "See the guide for more.",
         ),
+        ("See a guide for it. [1] Go.", "See [a](b.md 'Title') guide for it.", "See a guide for it."),
         ("It costs. It costs 4. [1]\n\nAlso in:\n- b [2]", "It costs 4.", "It costs 4."),
         ("It costs 4 euros. [1]", "It costs 4 euros.", None),  # that is all there is
         ("- It costs 4 euros [1]\n- not more", "It costs 4 euros", "It costs 4 euros"),

@@ -167,6 +167,8 @@ def test_between_points_the_day_comes_first() -> None:
     [
         ("**41.5**", "41.5"),
         ("[E-2](https://example.org/e2)", "E-2"),
+        ("[E-2](https://example.org/e2 'Route (E)')", "E-2"),
+        ('[E-2](<e 2.md> "Route")', "E-2"),
         ("`8`", "8"),
         ("2 * 3", "2 * 3"),
         ("12*", "12*"),

@@ -17,6 +17,7 @@ from cairn.domain.passage import Passage
 from cairn.language.code_fences import fence_around
 from cairn.language.lexicon import Replies, every
 from cairn.language.linear import bounded
+from cairn.language.links import DESTINATION
 from cairn.language.outbound import TAGS
 from cairn.language.sentences import Kind, Span, Unit
 from cairn.language.tables import describe_row
@@ -227,10 +228,10 @@ _HARD_BREAK: Final = re.compile(r"(?<=\S)(?<!\\)(?:\*\*\\\*\*(?=\s|\Z)|(?<![\s\w
 _HYPHENATED: Final = re.compile(r"\u2010\n\s*(?=[^\W\d_])")
 """A word that was cut at the end of a printed line, as manual pages do."""
 _LINKS: Final = (
-    (re.compile(r"!\[([^\[\]\n]*)\]\([^()\s]*\)"), r"\1"),
+    (re.compile(rf"!\[([^\[\]\n]*)\]{DESTINATION}"), r"\1"),
     (
         re.compile(  # with brackets in what it says, or in its address: "[PATCH /config/[path]](#patch)"
-            r"\[((?:[^\[\]\n]|\[[^\[\]\n]*+\])*+)\]\((?:[^()\s]|\([^()\s]*+\))*+(?:\s\"[^\"\n]*\")?\)"
+            rf"\[((?:[^\[\]\n]|\[[^\[\]\n]*+\])*+)\]{DESTINATION}"
         ),
         r"\1",
     ),

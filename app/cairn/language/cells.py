@@ -16,6 +16,7 @@ from typing import Final, Literal
 from cairn.language.dates import dates_in
 from cairn.language.lexicon import DEFAULT, languages
 from cairn.language.linear import bounded
+from cairn.language.links import DESTINATION
 from cairn.language.text import fold
 
 Mark = Literal[".", ","]
@@ -44,7 +45,7 @@ _DOTTED: Final = frozenset(one.code for one in languages() if one.code != DEFAUL
 """Languages that may write a point between thousands."""
 
 
-_LINK: Final = re.compile(r"!?\[([^\[\]]{0,200})\]\([^()\s]{0,500}\)")
+_LINK: Final = re.compile(rf"!?\[([^\[\]]{{0,200}})\]{DESTINATION}")
 _MARKS: Final = ("**", "__", "*", "`")
 
 

@@ -18,6 +18,11 @@ from cairn.language.sentences import Span
 STOPS: Final = '\\s<>"`\\[\\]{}|“”«»\u3001-\u303f\uff01\uff08\uff09\uff0c\uff1b\uff1f'
 """Ends of an address, as a class of a pattern: what no address holds unescaped."""
 WORD: Final = re.compile(f"[^{STOPS}]+")
+DESTINATION: Final = (
+    r"\(\s{0,9}(?:<[^<>\n]{0,1000}>|(?:[^()\s<]|\([^()\s]*+\))(?:[^()\s]|\([^()\s]*+\))*+)?"
+    r"(?:\s{1,9}(?:\"(?:[^\"\n]|\"(?!\s{0,9}\))){0,500}+\"|'(?:[^'\n]|'(?!\s{0,9}\))){0,500}+'|\([^()\n]{0,500}\)))?\s{0,9}\)"
+)
+"""As a pattern: what a link of Markdown has behind its words: an address, and a title that is shown to whoever points at it."""
 MASK: Final = "\ue000"
 """In place of a character that is escaped, and so no markup."""
 

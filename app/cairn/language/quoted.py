@@ -10,10 +10,11 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from cairn.language.links import DESTINATION
 from cairn.language.sentences import Span
 
 _WORD: Final = re.compile(r"\w+")
-_TARGET: Final = re.compile(r"\]\([^()\s]{0,300}\)")
+_TARGET: Final = re.compile(rf"\]{DESTINATION}")
 """Where a link leads, which an answer does not show."""
 BEGINNING: Final = 4
 """Words by which the beginning of a quotation is known."""
