@@ -97,6 +97,7 @@ from cairn.answer.row_asked import is_one_of_many, row_called_so
 from cairn.answer.section_label import label_above, with_named_twin_first
 from cairn.answer.sections_below import Section, as_list, sections_announced, sections_named
 from cairn.answer.shown import ShownPart, as_code, as_markdown, can_mark, surroundings, wants_more
+from cairn.answer.told_heading import find_told, with_told_first
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
 from cairn.domain.document import BETWEEN_HEADINGS, Landmark, is_code_type
 from cairn.domain.passage import Passage
@@ -179,13 +180,15 @@ async def extract(
         by = None
     entries, below_asked = find_entries(question, found, passages), is_below_asked(question, found)
     own = find_own_places(question, found, passages, entries) | below_asked
-    read = await read_candidates(question, found, words, passages, by, own) if by else None
+    told = find_told(question if terms.asked.way else "", found, passages)
+    read = await read_candidates(question, found, words, passages, by, own | told.right_below) if by else None
     scores = words if read is None else score_read(read)
     order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
     order = with_sum_first(order, found, scores, terms, passages)
     order = with_same_side_first(order, found, scores, question, terms.asked, NEAR)
     order = with_statement_first(order, found, scores, terms.asked, NEAR)
     order = with_named_section_first(order, found, scores, question, 2 * NEAR)
+    order = with_told_first(order, told, found, scores, OWN_NEAR)
     order = with_entry_first(order, own, found, scores, question)
     order = with_default_first(order, entries, found, scores, question, terms.asked, passages, OWN_NEAR)
     order = with_asked_side_first(order, found, scores, question, terms.asked, 2 * NEAR)
@@ -231,7 +234,7 @@ async def extract(
     is_enough = _is_enough(certain, terms.asked, enough, features.read)
     if read is not None and entries[order[0]]:
         is_enough = is_enough or confidence.value >= OWN_ENOUGH or has_label(found[order[0]], question)
-    if opposite or not (is_enough or below_asked[order[0]]):
+    if opposite or not (is_enough or below_asked[order[0]] or told.below[order[0]]):
         return replace(not_found(question, passages, terms, confidence.value, spoken), evidence=features, near=near)
     further = _also(best, order, found, scores, terms, passages, settings.max_sentences - 1)
     missing = (*_unmentioned(terms, spoken), *astray)
