@@ -23,7 +23,13 @@ AREAS: Final = ("Water", "Paths", "2. Schools", "Woods")
 
 
 def names(
-    said: str, rest: str = "", *, above: tuple[str, ...] = ABOVE, below: tuple[str, ...] = AREAS, cut: bool = False
+    said: str,
+    rest: str = "",
+    *,
+    above: tuple[str, ...] = ABOVE,
+    below: tuple[str, ...] = AREAS,
+    cut: bool = False,
+    question: str = "",
 ) -> list[str]:
     """Of the sections that `said` announces, which begin 1,000 characters from each other, the first in the same passage."""
     content = f"## Areas\n\n{said}{rest}" + ("" if cut else "\n\n### Water\n\nIt is clear.")
@@ -34,7 +40,8 @@ def names(
     end = Landmark(marks[-1].start + 900, None, (*above[:-1], "Dates"))
     one = passage(content, headings=above)
     quoted = content.index(said), content.index(said) + len(said)
-    return [section.name for section in sections_announced(one, quoted, [marks[0], again, deeper, *marks[1:], end])]
+    marks = [marks[0], again, deeper, *marks[1:], end]
+    return [section.name for section in sections_announced(one, quoted, marks, question)]
 
 
 @pytest.mark.parametrize("cut", [False, True])
@@ -78,6 +85,38 @@ def test_chapters_of_a_document_must_be_announced_right_before_them() -> None:
     assert names("The council gives grants.", above=("Grants",)) == []
     assert names("It gives them in the following areas.", above=("Grants",)) == list(AREAS)
     assert names("See below for the areas.", " It gives grants.", above=("Grants",)) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Which keywords are supported?", "Keywords for dates that are supported: `today`, `yesterday`."),
+        ("Which keywords are supported?", "Keywords for dates that are supported: today; previous week."),
+        ("What are the advantages of the council?", "The council is able to identify areas while it meets."),
+        ("Welche Vorteile gibt es?", "Der Rat kann Bereiche benennen, während er tagt."),
+        ("¿Qué ventajas tiene?", "El consejo puede nombrar áreas."),
+    ],
+)
+def test_what_lists_things_itself_or_is_of_something_else_announces_none(question: str, said: str) -> None:
+    assert names(said, question=question) == []
+    assert names(said.partition(":")[0] + ".", " There are four of them.", question="") == list(AREAS)
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Which areas has the council identified?", "The council has identified some areas."),
+        ("Which area codes are there?", "The council has identified some areas."),
+        ("Which fields has the council identified?", "The council has several kinds."),
+        ("Which fields has the council identified?", "The council has identified four."),
+        ("Which fields has the council identified?", "It has identified the following: they are listed below."),
+        ("Please list them.", "The council has identified some."),
+        ("Cuáles son?", "The council has identified some."),
+        ("Welche Bereiche gibt es?", "Der Rat hat Bereiche benannt."),
+    ],
+)
+def test_a_sentence_on_what_is_asked_or_that_several_things_follow_announces_them(question: str, said: str) -> None:
+    assert names(said, question=question) == list(AREAS)
 
 
 def test_one_section_is_no_list_and_neither_are_very_many() -> None:

@@ -105,6 +105,15 @@ def read_asked(question: str) -> Asked:
     )
 
 
+def thing_asked(question: str) -> str:
+    """Folded words behind the first asking word where several things are asked for: "advantages"; none where they are not known,
+    as where these are to be listed."""
+    found = _ASKS_SEVERAL.search(question)
+    words = _WORDS.findall(fold_line(found[0])) if found else []
+    asking = next((at for at, word in enumerate(words, 1) if word in _QUESTION_WORDS), len(words))
+    return " ".join(words[asking:])
+
+
 def is_idle(word: str) -> bool:
     """Whether a folded word of a question only says what kind of thing it asks for: "year", "largest", "amount"."""
     return bool(_MOST.fullmatch(word) or _LEAST.fullmatch(word) or _TIMES.fullmatch(word) or word in _MEASURES)

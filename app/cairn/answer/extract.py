@@ -319,7 +319,7 @@ async def _sections_below(
         return ()
     marks = await behind(passage, passage.start + quoted[1])
     named = sections_named(passage, quoted, marks, terms.text)
-    return named or (sections_announced(passage, quoted, marks) if best.kind == "prose" else ())
+    return named or (sections_announced(passage, quoted, marks, terms.text) if best.kind == "prose" else ())
 
 
 async def _with_what_is_cut_off(

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cairn.answer.shown import ON_THE_WAY, announces
+from cairn.answer.answer_type import thing_asked
+from cairn.answer.shown import ON_THE_WAY, announces, foretells
 from cairn.domain.document import Landmark, landmark_at
 from cairn.domain.passage import Passage
 from cairn.language.blocks import blocks_in
@@ -36,6 +37,8 @@ _NUMBERS: Final = {
 }
 _NUMBERING: Final = re.compile(r"\d{1,2}[.)]\s")
 _WORD: Final = re.compile(r"\w+")
+_TELLS: Final = re.compile(r":\s[^,;]{1,200}[,;]\s\S")
+"""Of a sentence that lists things itself: "Keywords: today, yesterday"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +50,12 @@ class Section:
     end: int
 
 
-def sections_announced(passage: Passage, quoted: Span, behind: Sequence[Landmark]) -> Sequence[Section]:
-    """The sections right below the one that a sentence introduces; none where it is not sure that it means them. `behind`: where
-    sections begin, or go on, in the document behind the sentence."""
+def sections_announced(
+    passage: Passage, quoted: Span, behind: Sequence[Landmark], question: str = ""
+) -> Sequence[Section]:
+    """The sections right below the one that a sentence introduces; none where it is not sure that it means them, or lists things
+    itself. `behind`: where sections begin, or go on, in the document behind the sentence. `question`: what it asks for stands in
+    the sentence or its heading, unless the sentence says that several things follow."""
     start, end = passage.start + quoted[0], passage.start + quoted[1]
     path = landmark_at(passage.landmarks, start).headings if passage.landmarks else passage.headings
     below = _right_below(path, [mark for mark in behind if mark.start >= end])
@@ -64,8 +70,20 @@ def sections_announced(passage: Passage, quoted: Span, behind: Sequence[Landmark
     spelled = {numbers[word] for numbers in known for word in words if word in numbers}
     near = len(rest) <= ON_THE_WAY if len(path) >= DEEP else not rest and announces(passage.content, quoted)
     meant = len(below) in spelled or str(len(below)) in words or (near and not spelled)
+    if not meant or _TELLS.search(said):
+        return ()
+    if not spelled and not foretells(passage.content, quoted) and not _speaks_of_asked(question, f"{said} {path[-1]}"):
+        return ()
     listed = any(block.kind not in ("prose", "heading") for block in blocks_in(rest))
-    return below if meant and not listed else ()
+    return () if listed else below
+
+
+def _speaks_of_asked(question: str, said: str) -> bool:
+    """Whether a text has the word for the things that a question asks for, where that is known: a sentence on a backup does not
+    introduce its advantages."""
+    asked = terms(thing_asked(question))
+    told = WordIndex(frozenset(terms(said)))
+    return not asked or any(told.alike(word) for word in asked)
 
 
 def sections_named(passage: Passage, quoted: Span, behind: Sequence[Landmark], question: str) -> Sequence[Section]:
