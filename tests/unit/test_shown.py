@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.answer.shown import MOST_SHOWN, _lines, as_markdown, can_mark, surroundings
+from cairn.answer.shown import MOST_SHOWN, OUTLINED, _lines, as_markdown, can_mark, surroundings
 from cairn.ingest.loaders.render import picture
 from cairn.language.blocks import blocks_in
 from cairn.language.outbound import filtered
@@ -534,8 +534,8 @@ def test_a_list_that_is_cut_says_so_in_its_own_marks(marker: str, behind: str, c
 
 def test_a_long_item_is_cut_where_the_items_in_it_begin() -> None:
     text = shown(in_long_section(NESTED), "Stone 20 lies on the ridge")
-    first, item, cut, *lines, last = text.split("\n")
-    assert (first, item) == ("- First", "- Stones of the ridge:")
+    first, item, cut, *lines, last, end = text.split("\n")
+    assert (first, item, end) == ("- First", "- Stones of the ridge:", "- Last")
     assert re.fullmatch(r"  - … \(\+\d+\)", cut)
     assert len(lines) + sum(int(left[7:-1]) for left in (cut, last)) == 40
     assert all(re.fullmatch(r"  - Stone \d+ lies on the ridge, and is as old as it(?: \[1\])?", line) for line in lines)
@@ -547,7 +547,7 @@ def test_a_long_item_is_shown_from_its_beginning_as_far_as_there_is_room() -> No
     text = shown(in_long_section(NESTED), "Stones of the ridge:")
     assert "\n\n- First\n- Stones of the ridge: [1]\n  - Stone 0 lies" in text
     shown_stones = text.count("  - Stone")
-    assert text.endswith(f", and is as old as it\n  - … (+{40 - shown_stones})")
+    assert text.endswith(f", and is as old as it\n  - … (+{40 - shown_stones})\n- Last")
     assert 500 < len(text) <= MOST_SHOWN + 40
 
 
@@ -567,7 +567,7 @@ def test_an_item_without_room_is_begun_with_its_sentences() -> None:
 
 @pytest.mark.parametrize(("more", "begun"), [(65, True), (67, False)], ids=["two sentences", "its name alone"])
 def test_an_item_is_not_begun_with_its_name_alone(more: int, begun: bool) -> None:
-    part = SHOP.format(more=" It is dark." * more) + " Names are set apart." * 40
+    part = SHOP.format(more=" It is dark." * more) + " Names are set apart." * 40 + f"\n- {'So on' * 40}." * 2
     text = shown(in_long_section(part), "Nobody enters.", said_briefly=True)
     assert ("Who is named here" in text) is ("- Keys." in text) is begun
 
@@ -589,11 +589,49 @@ def test_steps_without_room_are_told_by_how_they_begin() -> None:
         "\n3. Scour it with sand of the river, which is fine enough, and dry it with a cloth of wool. …\n"
         "4. Put it away. Keep it dry. It is not hard. It takes a while, and nobody may look on. …"
     )
-    assert shown(in_long_section(STEPS), quoted, said_briefly=True).endswith("\n3. … (+2)")
+    briefly = shown(in_long_section(STEPS), quoted, said_briefly=True)
+    assert briefly.endswith(
+        "\n3. Scour it with sand of the river, which is fine enough, and dry it with a cloth of wool. …\n4. Put it away. …"
+    )
     last = "Scour it with sand of the river, which is fine enough, and dry it with a cloth of wool."
     assert shown(in_long_section(STEPS), last).startswith(
         "There are four steps:\n\n1. Empty it. Pour the water of the last journey out of the kettle, to the last drop. …\n2. "
     )
+
+
+@pytest.mark.parametrize(("length", "told"), [(78, True), (79, False)])
+def test_of_what_is_said_briefly_an_item_or_two_are_told_by_how_they_begin(length: int, told: bool) -> None:
+    """ "- … (+2)" is as long as their labels."""
+    items = [f"{n} {'s' * (length - 5)}." for n in range(2)]
+    part = "\n".join(
+        ["Stones:", "", f"- It is red.{' It is old, and large.' * 40}", *(f"- {one} {'Old. ' * 30}Ends." for one in items)]
+    )
+    text = shown(in_long_section(part), "It is red.", said_briefly=True)
+    assert text.endswith("".join(f"\n- {one} …" for one in items) if told else "\n- … (+2)")
+
+
+LONG_OPTIONS: Final = [f"`option{n}`: It sets the size of stone {n}. Default: {n}." for n in range(12)]
+
+
+@pytest.mark.parametrize("at", [1, 5, 10])
+def test_items_are_shortened_before_any_is_dropped(at: int) -> None:
+    more = " It is old, and nobody has ever been there in winter, as far as is known." * 3
+    part = "The options are:\n\n" + "\n".join(f"- {one}{more}" for one in LONG_OPTIONS)
+    text = shown(in_long_section(part), LONG_OPTIONS[at].partition(" Def")[0])
+    assert text.startswith("The options are:\n\n- `option0`: It sets the size of stone 0.")
+    assert [f"option{n}`" in text for n in range(12)] == [True] * 12
+    assert "(+" not in text
+    assert len(text) <= MOST_SHOWN + OUTLINED
+
+
+def test_the_items_behind_one_that_is_cut_are_told() -> None:
+    """Of steps the last is the one that is missed most."""
+    said = "It is old, and nobody has ever been there in winter. " * 8
+    part = f"1. Copy it.\n\n   {said}\n\n   {said}\n\n   {said}\n2. Start it.\n3. Look at it."
+    text = shown(in_long_section(part), "Copy it.")
+    assert text.endswith("\n   …\n2. Start it.\n3. Look at it.")
+    text = shown(in_long_section(part.replace("1. C", "1. Stop it.\n2. C").replace("\n2. S", "\n3. S")), said.strip())
+    assert "1. Stop it.\n2. Copy it." in text
 
 
 def test_a_long_item_is_cut_between_its_paragraphs_and_never_in_code() -> None:

@@ -36,6 +36,8 @@ FEWEST_BEGUN: Final = 2  # measured: tests/unit/test_shown.py
 """Sentences of an item that are shown where there is no room for all of it: the first is often its name alone."""
 OUTLINED: Final = 600  # bound: tests/unit/test_edges_shown.py
 """Characters of what items begin with that there is no room for: of five steps it is worth knowing what each one is."""
+OUTLINED_BRIEFLY: Final = 160  # bound: tests/unit/test_shown.py
+"""The same where what is asked is said briefly: a mark in the place of an item or two says less, and is a line as well."""
 LONGEST_STEP: Final = 200  # bound: tests/unit/test_edges_shown.py
 """Of code in an item that is told with the sentence that announces it, fences included."""
 LABEL: Final = 80  # bound: tests/unit/test_edges_shown.py
@@ -759,21 +761,33 @@ def _cut_list(around: ShownPart, block: Block, lines: list[str], span: Span) -> 
     begins_here = _is_no_part(around.content[: block.start].rstrip().rpartition("\n")[2])
     ends_here = _is_no_part(around.content[block.end :].lstrip("\n").partition("\n")[0])
     begins = above[0] if above else span[0]
+    before = [piece for piece in pieces if piece[1] <= begins]
     behind = [piece for piece in pieces if span[1] <= piece[0]]
-    outline = _outline(around.content, behind, OUTLINED) if around.outlined else []
-    if before := [piece for piece in pieces if piece[1] <= begins]:
-        told = around.outlined and _outline(around.content, before, OUTLINED - sum(map(len, outline)))
-        yield from told or [_cut(around.content, before[::-1], begins_here, indented=False)]
+    items_before = [item for item in block.items if item[1] <= begins]
+    items_behind = [item for item in block.items if span[1] <= item[0]]
+    room = OUTLINED if around.outlined else OUTLINED_BRIEFLY
+    told_before, told_behind = _outlines(around.content, items_before, items_behind, room)
+    inside = [piece for piece in before if not items_before or items_before[-1][1] <= piece[0]]
+    if told_before:
+        yield from told_before
+        before = inside
+    if before:
+        yield _cut(around.content, before[::-1], begins_here, indented=bool(told_before))
     if above:
         yield from _lines(around.content[slice(*above)])
         if left_out := [piece for piece in pieces if above[1] <= piece[0] and piece[1] <= span[0]]:
             yield _cut(around.content, left_out[::-1])
     begun = any(start < span[1] < end for start, end in pieces)
     yield from (f"{line} …" if begun and at == len(lines) else line for at, line in enumerate(lines, 1))
-    if outline:
-        yield from outline
+    indented = bool(lines) and lines[-1].startswith(" ")
+    if items_behind and behind[0][0] < items_behind[0][0]:  # the rest of an item
+        inside = [piece for piece in behind if piece[1] <= items_behind[0][0]]
+        yield _cut(around.content, inside, indented=indented)
+        behind, indented = [piece for piece in behind if items_behind[0][0] <= piece[0]], False
+    if told_behind:
+        yield from told_behind
     elif behind:
-        yield _cut(around.content, behind, ends_here, indented=bool(lines) and lines[-1].startswith(" "))
+        yield _cut(around.content, behind, ends_here, indented=indented)
 
 
 def _is_no_part(line: str) -> bool:
@@ -781,25 +795,24 @@ def _is_no_part(line: str) -> bool:
     return bool(line.strip()) and not line[0].isspace() and not is_item(line)
 
 
-def _outline(content: str, pieces: Sequence[Span], room: int) -> list[str]:
-    """Items by the sentence that they begin with, and the next one where that is short; none where there is no room for all. With
+def _outlines(content: str, before: Sequence[Span], behind: Sequence[Span], room: int) -> tuple[list[str], list[str]]:
+    """Items before and behind what is shown by the sentence that they begin with, and the next one where that is short; where
+    there is no room for all of them, by the first one alone, and where there is none for that, either, those behind alone. With
     the code that the sentence announces where there is room for that, too: of a step it is the command."""
-    for longest in (LONGEST_STEP, 0):
-        found: list[str] = []
-        for start, end in pieces:
-            if not is_item(content[start:end]):
-                return []
-            found += _begun_item(content, (start, end), longest)
-        if sum(map(len, found)) <= room:
-            return found
-    return []
+    for items in ((before, behind), ((), behind), (before, ())):
+        for longest, least in ((LONGEST_STEP, LABEL), (0, LABEL), (0, 0)):
+            told = [[line for item in side for line in _begun_item(content, item, longest, least)] for side in items]
+            if sum(len(line) for side in told for line in side) <= room:
+                return told[0], told[1]
+    return [], []
 
 
-def _begun_item(content: str, item: Span, longest: int) -> Iterator[str]:
-    """Lines of what an item begins with. `longest`: of the code right behind it."""
+def _begun_item(content: str, item: Span, longest: int, least: int) -> Iterator[str]:
+    """Lines of what an item begins with: sentences up to the first that ends `least` characters behind its beginning.
+    `longest`: of the code right behind it."""
     begins, *rest = _parts_of_item(content, item)
     sentences = [item[0] + to for _, to in split_sentences(content[slice(*begins)])] or [begins[1]]
-    ends = next((to for to in sentences if to - item[0] >= LABEL), sentences[-1])
+    ends = next((to for to in sentences if to - item[0] >= least), sentences[-1])
     line = " ".join(filter(None, _lines(content[item[0] : ends])))
     code = content[slice(*rest[0])] if rest and ends == begins[1] else ""
     if code and opens_fence(code) and len(code) <= longest:
