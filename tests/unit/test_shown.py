@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cairn.answer.shown import MOST_SHOWN, OUTLINED, _lines, as_markdown, can_mark, surroundings
+from cairn.answer.shown import MOST_ANNOUNCED, MOST_SHOWN, OUTLINED, _lines, as_markdown, can_mark, surroundings
 from cairn.ingest.loaders.render import picture
 from cairn.language.blocks import blocks_in
 from cairn.language.outbound import filtered
@@ -39,6 +39,56 @@ def test_a_line_that_announces_code_shows_it() -> None:
     assert shown(in_long_section(part), "To protect a directory:") == (
         "To protect a directory: [1]\n\n```sh\nhtpasswd -c .users ada\n```"
     )
+
+
+CONSOLE: Final = (
+    "It is done in the console. To do so, follow the steps below:\n\nList them:\n\n```\nall\n```\n\nLook for its name.\n\n"
+    "Take it:\n\n```\ntake(9)\n```\n\nSave it:\n\n```\nsave\n```"
+)
+
+
+def test_steps_that_are_a_sentence_and_its_code_each_are_shown_to_the_last() -> None:
+    """Some of them have no code."""
+    for quoted in ("It is done in the console.", "To do so, follow the steps below:"):
+        text = shown(in_long_section(f"{CONSOLE}\n\nNow it is."), quoted)
+        assert text.replace(" [1]", "") == CONSOLE
+    few = CONSOLE.replace("To do so, follow the steps below:", "It is easy.")
+    assert shown(in_long_section(few), "It is done in the console.").endswith("```\nall\n```")
+    many = CONSOLE + "".join(f"\n\nLook:\n\n```\nlook {'so' * 40}\n```" for _ in range(20))
+    text = shown(in_long_section(many), "It is done in the console.")
+    assert "save" in text
+    assert MOST_ANNOUNCED - 150 < len(text) <= MOST_ANNOUNCED + 20
+    bold = CONSOLE.replace("Save it:", "**Saving**")
+    assert "save" not in shown(in_long_section(bold), "It is done in the console.")
+
+
+@pytest.mark.parametrize(
+    "said", ["It lies in the folder, by default:", "Brackets have the same result, as seen below."]
+)
+def test_what_is_shown_does_not_end_with_what_announces_something_else(said: str) -> None:
+    """The passage ends there, or there is no room for what is announced."""
+    for behind in ("", f"\n\n```\n{'code ' * 400}\n```"):
+        text = shown(f"# Copies\n\nChecks want 5 GB. It may be too little. {said}{behind}", "Checks want 5 GB.")
+        assert text == "Checks want 5 GB. [1] It may be too little."
+        text = shown(f"# Copies\n\nChecks want 5 GB.\n\n{said}{behind}", "Checks want 5 GB.")
+        assert text == "Checks want 5 GB. [1]"
+    assert said in shown(f"# Copies\n\n{said}", said).replace(" [1]", "")
+    behind = f"\n\n![The folder]()\n\nGo on.\n\n{FILLER}"  # a picture: the sentence says something without it
+    assert said in shown(f"# Copies\n\nChecks want 5 GB. {said}{behind}", "Checks want 5 GB.")
+    assert "below it" in shown("# Copies\n\nChecks want 5 GB. It lies below it.\n\nIt is old.", "Checks want 5 GB.")
+
+
+def test_an_item_that_goes_on_with_a_table_is_shown_with_it_and_the_items_behind() -> None:
+    table = "  |  |  |\n  | --- | --- |\n  | Name | `email` |\n  | Type | `user` |"
+    part = f"- Save it.\n- Make one with these entries:\n\n{table}\n\n  It is taken from there.\n\n- Go back.\n\nThat is all."
+    for filler in ("", FILLER):
+        text = shown(f"# Clients\n\n{part}\n\n{filler}", "Save it.")
+        assert "- Make one with these entries:\n\n" in text
+        assert "| Type | `user` |" in text
+        assert "- Go back." in text
+    assert "That is all." not in text
+    apart = part.replace(f"\n\n{table}\n\n  It is", "\n\nIt is")
+    assert "Go back" not in shown(f"# Clients\n\n{apart}\n\n{FILLER}", "Save it.")
 
 
 def test_what_stands_below_a_picture_is_no_sentence_of_what_is_shown() -> None:
@@ -604,7 +654,12 @@ def test_of_what_is_said_briefly_an_item_or_two_are_told_by_how_they_begin(lengt
     """ "- … (+2)" is as long as their labels."""
     items = [f"{n} {'s' * (length - 5)}." for n in range(2)]
     part = "\n".join(
-        ["Stones:", "", f"- It is red.{' It is old, and large.' * 40}", *(f"- {one} {'Old. ' * 30}Ends." for one in items)]
+        [
+            "Stones:",
+            "",
+            f"- It is red.{' It is old, and large.' * 40}",
+            *(f"- {one} {'Old. ' * 30}Ends." for one in items),
+        ]
     )
     text = shown(in_long_section(part), "It is red.", said_briefly=True)
     assert text.endswith("".join(f"\n- {one} …" for one in items) if told else "\n- … (+2)")

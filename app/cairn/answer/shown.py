@@ -126,8 +126,11 @@ def surroundings(
     ending = None if row or text[span[1] - 1] != ":" else block_at(blocks, span[1] - 1)
     if ending is not None and blocks[ending].kind == "prose" and not _only_announces(text, blocks[ending], span[1]):
         span = span[0], max(span[1], _announced(text, blocks, ending, span[0]))
+    elif ending is not None and blocks[ending].items and span[1] == blocks[ending].end:
+        span = span[0], _item_goes_on(text, blocks, ending, span[0])
     if not row:
         span = span[0], _with_remedy(text, blocks, span)
+        span = span[0], _without_announcement(text, blocks, span[1], quoted[1])
     span = span[0], _without_empty_end(text, blocks, span[1], quoted[1])
     if begun and not row:
         span = _without_rest_of_sentence(text, blocks, span[0], quoted[0]), span[1]
@@ -191,6 +194,19 @@ def _without_empty_end(text: str, blocks: Sequence[Block], end: int, quoted: int
         block = shown.pop()
         end = min(end, max(quoted, block.start - len(text[: block.start]) + len(text[: block.start].rstrip())))
     return end
+
+
+def _without_announcement(text: str, blocks: Sequence[Block], end: int, quoted: int) -> int:
+    """Where what is shown ends without a sentence behind the quotation that announces what is not shown: what stands behind it,
+    or in the next passage."""
+    at = block_at(list(blocks), end - 1)
+    if at is None or blocks[at].kind != "prose" or end != blocks[at].end:
+        return end
+    begins = max(_last_sentence(text, blocks[at]), blocks[at].start)
+    if begins < quoted or not announces(text, (begins, end)):
+        return end
+    cut_off = at + 1 == len(blocks) or blocks[at + 1].kind in ("list", "code", "table")
+    return max(quoted, len(text[:begins].rstrip())) if cut_off else end
 
 
 def _only_announces(text: str, block: Block, end: int) -> bool:
@@ -323,10 +339,24 @@ def _announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
             break
         if block.kind in ("list", "code", "table"):
             end = _from_start(text, block, MOST_ANNOUNCED - (block.start - start)) or blocks[at].end
-            return _code_for_code(text, blocks, number, start) or end
+            return _code_for_code(text, blocks, number, start) or _steps_of_code(text, blocks, number, start) or end
         if _is_run_in(text, block) or _is_term(text, blocks, number):
             return _terms_announced(text, blocks, number, start) or blocks[at].end
     return _paragraphs_announced(text, blocks, at, start)
+
+
+def _item_goes_on(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
+    """Where a list ends of which an item announces a table that is set in, and cuts the list: with that, what is set in behind
+    it, and the items that go on, as far as there is room."""
+    end = blocks[at].end
+    if at + 1 == len(blocks) or blocks[at + 1].kind != "table":
+        return end
+    for block in blocks[at + 1 :]:
+        line = text[text.rfind("\n", 0, block.start) + 1 :]
+        if not (block.items or line[:1].isspace()) or block.end - start > MOST_ANNOUNCED:
+            break
+        end = block.end
+    return end
 
 
 _ERRORS: Final = bounded(rf"(?<!\w){any_of(lambda one: one.asked.errors)}(?!\w)", re.IGNORECASE)
@@ -355,6 +385,22 @@ def _code_for_code(text: str, blocks: Sequence[Block], at: int, start: int) -> i
         return None
     between = text[blocks[at + 1].start : blocks[at + 1].end]
     return blocks[at + 2].end if len(between) <= BETWEEN_CODE and not _SENTENCE.search(between) else None
+
+
+def _steps_of_code(text: str, blocks: Sequence[Block], at: int, start: int) -> int | None:
+    """Where the last code ends of steps that are a sentence and its code each, behind a sentence that announces them all ("follow
+    the steps below: ... List them: ..."), as far as there is room. `at`: of the first code."""
+    before = blocks[max(at - 2, 0) : at]
+    if blocks[at].kind != "code" or [one.kind for one in before] != ["prose", "prose"]:
+        return None
+    if any(text[one.end - 1] != ":" for one in before):
+        return None
+    end = None
+    for block in takewhile(lambda one: one.kind in ("prose", "code") and not _is_run_in(text, one), blocks[at:]):
+        if block.end - start > MOST_ANNOUNCED:
+            break
+        end = block.end if block.kind == "code" else end
+    return end
 
 
 def _paragraphs_announced(text: str, blocks: Sequence[Block], at: int, start: int) -> int:
@@ -396,7 +442,7 @@ def _led_to(text: str, section: Sequence[Block], span: Span) -> int:
     ends if there is none, or one is shown already: then it is that which answers. Code is shown whole or not at all."""
     if any(block.kind != "prose" and block.start < span[1] and span[0] < block.end for block in section):
         return span[1]
-    for before, block in pairwise(section):
+    for at, (before, block) in enumerate(pairwise(section), 1):
         if block.kind == "prose" or block.start < span[1]:
             continue
         announcing = _last_sentence(text, before)
@@ -404,7 +450,8 @@ def _led_to(text: str, section: Sequence[Block], span: Span) -> int:
         if on_the_way > ON_THE_WAY or not announces(text, (announcing, before.end)):
             break
         end = _from_start(text, block, MOST_SHOWN - (block.start - span[0]))
-        return end if end == block.end or (end and block.kind != "code") else span[1]
+        end = end if end == block.end or (end and block.kind != "code") else span[1]
+        return _steps_of_code(text, section, at, span[0]) or end
     return span[1]
 
 
