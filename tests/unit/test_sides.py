@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
 
+from cairn.answer.cite import citation
+from cairn.domain.answer import Draft
 from cairn.domain.document import Landmark
 from cairn.domain.passage import Passage
-from cairn.strategies.sides import not_of_others, sections_of
+from cairn.strategies.sides import as_sure, not_of_others, own_entries, sections_of, stand_together
 
 
 def passage(content: str, *headings: str, marks: tuple[tuple[str, str], ...] = (), start: int = 100) -> Passage:
@@ -66,3 +69,52 @@ def test_where_nothing_else_is_left_all_are_read() -> None:
     sides = ["--files-from", "--files-from-verbatim"]
     assert not_of_others(sides[0], sides, [ONLY_LONG]) == (ONLY_LONG,)
     assert not_of_others(sides[0], sides, [LONG]) == (LONG,)
+
+
+RIGHTS = (
+    "The levels are:\n\n- `Read`: View tickets.\n- **Full**: All of it, and:\n  - To own one.\n\nEnd.\n\n"
+    "**Selective**\n\nIf anything changed.\n\nAn example: none.\n\n**Always**\n\nIn any case.\n\n#### Time\n\n"
+    "Signing\n\nIt proves. It holds.\n\nEncryption\n\nIt scrambles.\n\nPros:\n\n- Fast.\n\nCons:\n\n- Dear.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("sides", "said"),
+    [
+        (
+            ["Read group rights", "Full group rights"],
+            ["- `Read`: View tickets.\n", "- **Full**: All of it, and:\n  - To own one.\n\n"],
+        ),
+        (
+            ["Selective", "Always"],
+            ["**Selective**\n\nIf anything changed.\n\nAn example: none.\n\n", "**Always**\n\nIn any case.\n\n"],
+        ),
+        (["signing", "encryption"], ["Signing\n\nIt proves. It holds.\n\n", "Encryption\n\nIt scrambles.\n\n"]),
+        (["pros of it", "cons of it"], ["Pros:\n\n- Fast.\n\n", "Cons:\n\n- Dear.\n"]),
+        (["Read", "Writing"], ["- `Read`: View tickets.\n", ""]),
+        (["View tickets", "To own"], ["", ""]),
+    ],
+)  # fmt: skip
+def test_an_entry_that_is_called_as_a_side_is_cut_out(sides: list[str], said: list[str]) -> None:
+    whole = passage(RIGHTS, "Rights")
+    found = own_entries(sides, [whole, whole])
+    assert ["".join(part.content for part in own) for own in found] == said
+    assert stand_together(found) == all(said)
+    for part in (part for own in found for part in own):
+        assert whole.content[part.start - 100 : part.end - 100] == part.content
+
+
+def test_of_several_documents_the_one_with_an_entry_for_every_side_is_taken() -> None:
+    other = replace(passage("- Read: Something else.\n", "Else"), document_id=UUID(int=9))
+    found = own_entries(["Read", "Full"], [other, passage(RIGHTS, "Rights")])
+    assert [part.content[:9] for own in found for part in own] == ["- `Read`:", "- **Full*"]
+    assert not stand_together([])
+    assert own_entries([], [other]) == ()
+
+
+def test_an_entry_alone_is_as_sure_as_among_others() -> None:
+    cited = (citation(1, passage(RIGHTS, "Rights"), (0, 9)),)
+    alone, among = Draft("a", cited, True, 0.1), Draft("b", cited, True, 0.4)
+    assert as_sure(alone, among).confidence == 0.4
+    assert as_sure(alone, replace(among, found=False)).confidence == 0.1
+    assert as_sure(alone, replace(among, citations=())).confidence == 0.1

@@ -258,3 +258,16 @@ def test_a_long_title_leaves_room_for_the_heading() -> None:
     said = join_or(places([long], 1), "en")
     assert said.startswith(f"“{'t' * LONGEST_TITLE} › h h")
     assert len(said) <= 2 * LONGEST_TITLE + 5
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("- `Reply`: It answers. [1]", "- `Reply`: It answers. [1]"),
+        ("**Reply**\n\nIt answers. [1]", "**Reply**\n\nIt answers. [1]"),
+        ("- Answer: It replies. [1]", "reply:\n\n- Answer: It replies. [1]"),
+        ("Reply to all. [1]", "reply: Reply to all. [1]"),
+    ],
+)
+def test_a_side_is_not_named_twice(text: str, made: str) -> None:
+    assert join_parts([AnsweredPart("reply", Draft(text, (), True, 0.5))], "en").text == made

@@ -847,14 +847,17 @@ def _as_words(text: str) -> str:
 
 
 def _paragraph(part: AnsweredPart, language: str) -> str:
-    """Of a subject ("Nomad", not a question) with its name before it."""
+    """Of a subject ("Nomad", not a question) with its name before it, unless it begins with that itself."""
     name = part.question.strip()
     if not part.draft.found:
         return replies(language).nothing_on.format(name=name)
     if name.endswith("?"):
         return part.draft.text
     text = part.draft.text
-    return f"{name}:{chr(10) if text.startswith('```') else chr(10) * 2 if chr(10) in text else ' '}{text}"
+    if _as_words(text.partition("\n")[0].partition(":")[0]) == _as_words(name):
+        return text
+    apart = "\n\n" if "\n" in text or text.startswith("- ") else " "
+    return f"{name}:{chr(10) if text.startswith('```') else apart}{text}"
 
 
 def repeats_only(draft: Draft, said: Sequence[Citation]) -> bool:

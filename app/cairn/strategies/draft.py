@@ -67,7 +67,7 @@ from cairn.strategies.reading import near_chunks, reader_for
 from cairn.strategies.release_asked import tell_asked_release
 from cairn.strategies.replies import SHOWN, question_back
 from cairn.strategies.respelled import respelled
-from cairn.strategies.sides import not_of_others, sections_of
+from cairn.strategies.sides import as_sure, not_of_others, own_entries, sections_of, stand_together
 from cairn.strategies.to_the_point import beside_the_point
 
 Making = Callable[[], Awaitable[Outcome]]
@@ -287,13 +287,19 @@ async def _extracted(run: Run, material: Material) -> Draft:
     cited: list[Citation] = []
     texts = [text for text, _ in material.parts]
     sides = [] if any(text.endswith("?") for text in texts) else texts
-    for text, passages in material.parts:
+    entries = own_entries(sides, [one for _, passages in material.parts for one in passages])
+    together = stand_together(entries)
+    for at, (text, passages) in enumerate(material.parts):
         read = not_of_others(text, sides, passages)
         draft = None
         if sides and (own := sections_of(text, passages)):
             draft = await _extract(run, material, text, own, len(cited) + 1, most=1)
         if draft is None or not draft.found:
             draft = await _extract(run, material, text, read, len(cited) + 1, most=1)
+            if sides and entries[at] and (together or not draft.found):
+                named = replace(material, enough=NAMED_ENOUGH)
+                entry = await _extract(run, named, text, entries[at], len(cited) + 1, most=1, alone=True)
+                draft = as_sure(entry, draft) if entry.found else draft
         # what is said of both is said; is more said of this one?
         if sides and draft.found and repeats_only(draft, cited):
             beside = replace(material, known="\n".join(one.quote for one in cited), enough=NAMED_ENOUGH)
@@ -318,9 +324,10 @@ def _also_of(part: AnsweredPart, text: str, draft: Draft) -> AnsweredPart:
 
 
 async def _extract(
-    run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int, *, most: int | None = None
-) -> Draft:
-    """`most`: quotations, where not as many as the settings say."""
+    run: Run, material: Material, text: str, passages: tuple[Passage, ...], first: int, *, most: int | None = None,
+    alone: bool = False,
+) -> Draft:  # fmt: skip
+    """`most`: quotations, where not as many as the settings say; `alone`: nothing is shown of what stands around the passages."""
     if not material.known and (told := await tell_asked_release(run, text, passages, first)):
         return told
     across_model = run.deps.searcher.embedder_across(run.question.collection)
@@ -340,8 +347,9 @@ async def _extract(
         async def take(read: tuple[Passage, ...], least: float = enough) -> Draft:
             return await extract(
                 asked, read, embedder, settings, first=first, known=material.known, said=said_before(run), enough=least,
-                calibration=calibration, by=await reader_for(run, asked, read), behind=partial(marks_behind, run),
-                between=partial(text_between, run), language=run.plan.words_in,
+                calibration=calibration, by=await reader_for(run, asked, read),
+                behind=None if alone else partial(marks_behind, run), between=None if alone else partial(text_between, run),
+                language=run.plan.words_in,
             )  # fmt: skip
 
         if absent:

@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
+from cairn.domain.answer import Draft
+from cairn.domain.document import landmark_at
 from cairn.domain.passage import Passage
+from cairn.language.linear import bounded
+from cairn.language.sentences import Span
 from cairn.language.text import fold
 from cairn.language.tokens import alike, terms
 
@@ -34,8 +39,104 @@ def _parts_below(name: str, passage: Passage) -> Iterator[Passage]:
             first = None
 
 
+_ITEM: Final = re.compile(r"(?P<indent>[ \t]{0,40})(?:[-*+]|\d{1,3}[.)])[ \t]{1,8}(?P<label>\S.*)")
+_LABEL: Final = bounded(
+    r"[^:\n]{1,80}(?=:[*_`]{0,3}(?:\s|\Z)|\Z)|(?:\*\*[^*\n]{1,80}\*\*|`[^`\n]{1,80}`)(?=\s+[-–—]\s)"
+)
+_TERM: Final = bounded(r"\*\*[^*\n]{1,80}\*\*[.:]?|[^\s#|>*+-][^.!?\n]{0,60}")
+"""A line by itself: a run-in heading in bold, or a term that the next paragraph defines."""
+_HEADING: Final = re.compile(r"#{1,6}\s")
+
+
+def own_entries(sides: Sequence[str], passages: Sequence[Passage]) -> tuple[tuple[Passage, ...], ...]:
+    """For each side the entries that are called exactly so, cut out: the item that it labels, the term with its definition, what
+    stands below a run-in heading. Those of documents that have one for every side, where any has. Of "Action and Time Event
+    activators" also what is called "Action", without the noun that stands once for all."""
+    read = list({(one.document_id, one.start, one.end): one for one in passages}.values())
+    bare = _without_shared_end(sides)
+    found = [
+        _entries({_plain(side), _plain(short)} - {""}, read) if side else ()
+        for side, short in zip(sides, bare, strict=True)
+    ]
+    if not stand_together(found):
+        return tuple(found)
+    shared = set.intersection(*({one.document_id for one in own} for own in found))
+    return tuple(tuple(one for one in own if one.document_id in shared) for own in found)
+
+
+def stand_together(found: Sequence[Sequence[Passage]]) -> bool:
+    """Whether a document has an entry for every side: then it is its entries that are compared."""
+    return bool(found) and bool(set.intersection(*({one.document_id for one in own} for own in found)))
+
+
+def as_sure(entry: Draft, before: Draft) -> Draft:
+    """What is quoted of an entry alone, and as surely as before, where the same stands in it that was quoted among others."""
+    held = {(one.document_id, one.start) for one in entry.citations} & {
+        (one.document_id, one.start) for one in before.citations
+    }
+    return replace(entry, confidence=max(entry.confidence, before.confidence)) if before.found and held else entry
+
+
+def _without_shared_end(sides: Sequence[str]) -> list[str]:
+    words = [side.split() for side in sides]
+    while all(len(one) > 1 for one in words) and len({one[-1].casefold() for one in words}) == 1 and len(words) > 1:
+        words = [one[:-1] for one in words]
+    return [" ".join(one) for one in words]
+
+
+def _entries(names: set[str], passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    return tuple(_cut_out(one, span) for one in passages for span in _entry_spans(names, one.content))
+
+
+def _cut_out(passage: Passage, span: Span) -> Passage:
+    start, end = passage.start + span[0], passage.start + span[1]
+    place = landmark_at(passage.landmarks, start) if passage.landmarks else None
+    inside = tuple(mark for mark in passage.landmarks if start <= mark.start < end)
+    headings = tuple(place.headings) if place else passage.headings
+    return replace(
+        passage, content=passage.content[slice(*span)], start=start, end=end, headings=headings, landmarks=inside
+    )
+
+
+def _entry_spans(names: set[str], content: str) -> Iterator[Span]:
+    """Of an item up to the next one that is set in no further; of a term up to the next term of its kind or heading."""
+    lines, at = list[tuple[int, str]](), 0
+    for line in content.splitlines(keepends=True):
+        lines.append((at, line))
+        at += len(line)
+    for n, (start, line) in enumerate(lines):
+        if item := _ITEM.match(line):
+            label = _LABEL.match(item["label"])
+            if label and _plain(label[0]) in names:
+                width = len(item["indent"])
+                end = next(
+                    (at for at, other in lines[n + 1 :] if other.strip() and _indent(other) <= width), len(content)
+                )
+                yield start, end
+        elif _is_term(lines, n) and _plain(line.strip()) in names:
+            kind = line.startswith("*")
+            behind = (
+                other
+                for other in range(n + 1, len(lines))
+                if _HEADING.match(lines[other][1])
+                or (_is_term(lines, other) and lines[other][1].startswith("*") == kind)
+            )
+            end = next((lines[other][0] for other in behind), len(content))
+            if content[start + len(line) : end].strip():
+                yield start, end
+
+
+def _is_term(lines: Sequence[tuple[int, str]], at: int) -> bool:
+    alone = all(not lines[beside][1].strip() for beside in (at - 1, at + 1) if 0 <= beside < len(lines))
+    return alone and _TERM.fullmatch(lines[at][1].strip()) is not None and not lines[at][1].startswith((" ", "\t"))
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
+
+
 def _plain(heading: str) -> str:
-    return " ".join(fold(heading).replace("`", "").replace("*", "").split()).strip(" .:")
+    return " ".join(fold(heading.replace("`", "").replace("*", "")).split()).strip(" .:")
 
 
 def not_of_others(side: str, sides: Sequence[str], passages: Sequence[Passage]) -> tuple[Passage, ...]:
