@@ -248,3 +248,30 @@ def test_a_preposition_said_twice_and_a_named_file(text: str, parts: tuple[str, 
 )
 def test_how_it_may_be_answered_is_no_part_of_a_question(message: str, alone: str) -> None:
     assert without_yes_or_no(message) == alone
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "parts"),
+    [
+        (
+            "What are the pros and cons of using Tailscale directly?", "en",
+            ("pros of using Tailscale directly", "cons of using Tailscale directly"),
+        ),
+        ("Was sind die Vorteile und Nachteile von Docker?", "de", ("Vorteile von Docker", "Nachteile von Docker")),
+        (
+            "Quels sont les avantages et les inconvénients d'un miroir ?", "fr",
+            ("avantages d'un miroir", "inconvénients d'un miroir"),
+        ),
+        ("¿Cuáles son las ventajas y desventajas de Docker?", "es", ("ventajas de Docker", "desventajas de Docker")),
+        ("Quali sono i vantaggi e gli svantaggi della cache?", "it", ("vantaggi della cache", "svantaggi della cache")),
+        ("What are the advantages and benefits of Docker?", "en", ()),
+        (
+            "What is the difference between Action and Time Event activators?", "en",
+            ("Action activators", "Time Event activators"),
+        ),
+        ('What is the difference between "Research and Development" and "Sales"?', "en", ("Research and Development", "Sales")),
+        ('Difference between "Selective" and "Always"', "en", ("Selective", "Always")),
+    ],
+)  # fmt: skip
+def test_sides_are_two_aspects_names_of_several_words_and_quoted(text: str, code: str, parts: tuple[str, ...]) -> None:
+    assert split(text, code) == parts

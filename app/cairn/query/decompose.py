@@ -188,9 +188,21 @@ def _by_comparison(text: str, code: str) -> list[str]:
     comparing: "how can I compare an archive with my disk?" is one question."""
     if _ASKER_COMPARES.search(text):
         return []
+    text = _QUOTED.sub(lambda quoted: quoted[0].replace(" ", _KEPT), text)
+    return [one.replace(_KEPT, " ") for one in _compared(text, code)]
+
+
+_QUOTED: Final = bounded(r"\"[^\"\n]{1,80}\"|“[^”\n]{1,80}”|«[^»\n]{1,80}»|„[^“\n]{1,80}“")
+_KEPT: Final = "\ue000"
+"""For the spaces within quotation marks, in which no "and" parts sides."""
+
+
+def _compared(text: str, code: str) -> list[str]:
     for pattern in _COMPARE:
         if match := pattern.search(text):
             tail = (match["tail"] or "").strip(" ,")
+            shared = match.groupdict().get("of")
+            tail = f"{shared} {tail}".strip() if shared else tail
             written = [match[side].strip(" \"'“”«»") for side in ("a", "b")]
             if _ONLY_ARTICLE.fullmatch(written[1]):  # "the for loop and the while loop": no condition
                 written, tail = [written[0], f"{written[1]} {tail}"], ""
@@ -242,6 +254,11 @@ def _noun_behind(one: str, other: str, code: str) -> tuple[str, str] | None:
     alone = first == last or language_of(code).names.nouns is not None  # "die öffentlichen und privaten Kanäle"
     if not (own and noun and alone) or is_stop_word(fold(words[0])):
         return None
+    if own[0][:1].isupper() and language_of(code).names.nouns is None:  # "Action and Time Event activators"
+        named = next((n for n, word in enumerate(words) if not word[:1].isupper()), len(words))
+        noun = words[max(named, len(own)) :]
+        if not noun:
+            return None
     waits = _any(spoken.without_noun, own[-1]) and _any(spoken.without_noun, words[len(own) - 1])
     named = own[0][:1].isupper() and not any(word[:1].isupper() for word in words)
     has = {*map(str.casefold, noun)} & {*map(str.casefold, own)}
