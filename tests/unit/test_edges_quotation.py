@@ -633,3 +633,19 @@ def test_there_may_be_one_among_some_rows(limited: bool, value: str | None) -> N
     cells = of_cells(groups=1, asked=1, cells=[{**cell(2), "asked": "Brown", "size": 3}])
     written = word_computed(Computation("count", asked=0, conditions=limits, grouped=True), cells, sketch(), "en")
     assert (written.value if written else None) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "led"),
+    [
+        ("# A\n\nThe summary has the following parts:\n\n- One.\n\nIt is made by a job.\n", "It is made by a job."),
+        ("# A\n\nThe summary has the following parts:\n", "The summary has the following parts:"),
+        ('# A\n\n{"name": "one", "kind": "two", "size": 3}\n\nThat is what the job returns.\n', "That is what the job returns."),
+        ('# A\n\n"name": "one two three four five."\n\nThat is what the job returns.\n', "That is what the job returns."),
+    ],
+)  # fmt: skip
+def test_what_announces_a_list_and_data_lead_only_where_nothing_else_can(text: str, led: str) -> None:
+    first = replace(passage(text), headings=("A",), landmarks=())
+    draft = outline([first, replace(passage("This is another section of it."), headings=("B",), landmarks=())], "en", 5)
+    assert draft is not None
+    assert draft.citations[0].quote == led

@@ -342,6 +342,8 @@ def test_an_everyday_word_is_no_command_of_another_language(word: str, language:
         ("résume", "en", True),
         ("summarize", "de", True),
         ("Can I list a compare plus on my resume?", "fr", False),
+        ("Which sections does the ticket summary include?", "en", False),
+        ("Give me a summary of the report", "en", True),
     ],
 )
 def test_a_summary_is_asked_for_in_the_language_of_the_message(message: str, language: str, wanted: bool) -> None:

@@ -10,6 +10,7 @@ than sentences near the middle of everything (docs/adr/0046-lists-kinds-outlines
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -76,6 +77,8 @@ def _leads(passages: Sequence[Passage]) -> Iterator[Lead]:
             text = passage.content[unit.start : unit.end]
             if unit.kind == "heading" or (unit.kind in ("row", "code") and not code):
                 continue
+            if not code and _DATA.match(text):
+                continue
             if len(text.split()) < SHORTEST and not (unit.kind == "item" and _is_slide(passage)):
                 continue
             at = passage.start + unit.start
@@ -97,7 +100,9 @@ def _of_document(leads: Sequence[Lead], language: str, limit: int) -> Draft:
 def _of_collection(leads: Sequence[Lead], language: str, limit: int) -> Draft:
     first: dict[object, tuple[str, Lead]] = {}
     for lead in leads:
-        first.setdefault(lead.passage.document_id, (lead.passage.title or lead.passage.external_id, lead))
+        key = lead.passage.document_id
+        if key not in first or _leads_better(lead, first[key][1]):
+            first[key] = (lead.passage.title or lead.passage.external_id, lead)
     say = replies(language).outline
     rows = list(first.values())
     head = say["collection"].format(name=leads[0].passage.collection)
@@ -133,11 +138,14 @@ def _leads_better(lead: Lead, other: Lead) -> bool:
 
 
 def _is_sentence(lead: Lead) -> bool:
-    """Whether it ends as sentences do: an entry of a menu or a table of contents leads only where nothing else can."""
+    """Whether it ends as sentences do: an entry of a menu or a table of contents leads only where nothing else can, nor does what
+    announces a list that does not stand here."""
     return lead.passage.content[lead.start : lead.end].rstrip(' )"”»[],0123456789').endswith(_ENDS)
 
 
-_ENDS: Final = (".", "!", "?", ":", "。", "؟", "।")
+_ENDS: Final = (".", "!", "?", "。", "؟", "।")
+_DATA: Final = re.compile(r"[{\[]\s{0,40}[\"{\[]|\"[\w-]{1,60}\"\s{0,8}:")
+"""What JSON begins with, or a line of it."""
 
 
 def _parts(leads: Sequence[Lead], limit: int) -> list[tuple[str, Lead]]:
