@@ -12,8 +12,10 @@ from cairn.answer.sections_below import (
     MOST_MARKS,
     MOST_NAMED,
     as_list,
+    may_lead_to_steps,
     sections_announced,
     sections_named,
+    steps_behind,
 )
 from cairn.domain.document import Landmark
 from tests.unit.test_extract import passage
@@ -200,3 +202,32 @@ def test_of_another_document_no_section_is_listed() -> None:
     one = passage("It is.", title="tool prune", headings=("tool prune",))
     marks = [Landmark(50 * n, None, ("Other", "Flags", f"{n}")) for n in range(1, 4)]
     assert sections_named(one, (0, 6), marks, "Which flags does tool prune have?") == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "said", "below", "steps"),
+    [
+        (("Import", "Step 1: Look"), "Use the link.", ("Step 2: Fill", "Step 3: Send"), ("Step 2: Fill", "Step 3: Send")),
+        (("Import",), "Follow the steps below.", ("1. Look", "2. Fill", "Tips"), ("1. Look", "2. Fill")),
+        (("Import", "Step 1"), "Use it.", tuple(f"Step {n}" for n in range(2, 14)), tuple(f"Step {n}" for n in range(2, 14))),
+        (("Import", "Step 1"), "Use it.", tuple(f"Step {n}" for n in range(2, 15)), ()),
+        (("Import", "Schritt 2"), "Hier klicken.", ("Schritt 3", "Tipps"), ("Schritt 3",)),
+        (("Import",), "Follow the steps below.", ("Step 1 - Look", "Step 2 - Fill", "Tips"), ("Step 1 - Look", "Step 2 - Fill")),
+        (("Import",), "Follow the steps below.", ("Step 1 - Look", "Tips"), ()),
+        (("Import", "Step 1: Look"), "Use the link.", ("Step 3: Send",), ()),
+        (("Import", "Step 1: Look"), "Use the link.", ("1.2.0", "2.0.0"), ()),
+    ],
+)  # fmt: skip
+def test_sections_that_are_the_next_steps_are_a_list(
+    path: tuple[str, ...], said: str, below: tuple[str, ...], steps: tuple[str, ...]
+) -> None:
+    one, quoted = passage(said, title="Import", headings=path), (0, len(said))
+    assert may_lead_to_steps(one, quoted)
+    marks = [Landmark(100 + 50 * n, None, ("Import", name)) for n, name in enumerate(below)]
+    marks = [Landmark(50, None, path), *marks, Landmark(900, None, ("Other",))]
+    assert tuple(section.name for section in steps_behind(one, quoted, marks)) == steps
+
+
+def test_other_sections_lead_to_no_steps() -> None:
+    for headings in (("Import",), ("Import", "Tips"), ("Import", "2fa"), ("Import", "2. Tips"), ("Chapter 2",), ()):
+        assert not may_lead_to_steps(passage("Use the link.", headings=headings), (0, 13))

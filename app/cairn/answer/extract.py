@@ -95,7 +95,14 @@ from cairn.answer.quotation_choice import score_quotations
 from cairn.answer.reading import UNREAD, ReadBy, is_figures_of_one_document, read_candidates, score_read, with_reading
 from cairn.answer.row_asked import is_one_of_many, row_called_so
 from cairn.answer.section_label import label_above, with_named_twin_first
-from cairn.answer.sections_below import Section, as_list, sections_announced, sections_named
+from cairn.answer.sections_below import (
+    Section,
+    as_list,
+    may_lead_to_steps,
+    sections_announced,
+    sections_named,
+    steps_behind,
+)
 from cairn.answer.shown import ShownPart, as_code, as_markdown, can_mark, surroundings, wants_more
 from cairn.answer.told_heading import find_told, with_told_first
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
@@ -311,8 +318,10 @@ async def _sections_below(
     best: Excerpt, passages: Sequence[Passage], terms: QuestionTerms, behind: MarksBehind | None
 ) -> Sequence[Section]:
     """Those below a heading that the question names, else those that the quotation announces, where several things are asked
-    for."""
+    for; where a way is, the next ones that are its steps."""
     passage, quoted, asked = passages[best.rank], best.spans[-1], terms.asked
+    if behind and asked.way and best.kind in ("prose", "item") and may_lead_to_steps(passage, quoted):
+        return steps_behind(passage, quoted, await behind(passage, passage.start + quoted[1]))
     if behind is None or not asked.several or asked.number or asked.time or not passage.headings:
         return ()
     if best.kind not in ("prose", "item"):

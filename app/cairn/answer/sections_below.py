@@ -86,6 +86,44 @@ def _speaks_of_asked(question: str, said: str) -> bool:
     return not asked or any(told.alike(word) for word in asked)
 
 
+_STEP: Final = re.compile(r"(?:([^\W\d]{2,20}) )?(\d{1,2})(?:[.:)]?\s|[:.]?\Z)")
+"""How a heading begins that is a step: "Step 2: ...", "2. ..."."""
+
+
+def _step(heading: str) -> int:
+    """Its number; 0 where it has none."""
+    found = _STEP.match(heading)
+    return int(found[2]) if found else 0
+
+
+def may_lead_to_steps(passage: Passage, quoted: Span) -> bool:
+    """Whether a quotation stands in a section that is a step, or announces what follows. A number alone may be that of a chapter."""
+    path = _path(passage, quoted)
+    is_step = len(path) >= DEEP and _step(path[-1]) > 0 and path[-1][0].isalpha()
+    return bool(path) and (is_step or foretells(passage.content, quoted))
+
+
+def steps_behind(passage: Passage, quoted: Span, behind: Sequence[Landmark]) -> Sequence[Section]:
+    """The sections that are the next steps behind the one of a quotation, or all steps below the section that announces them: who
+    asks for the way wants to know how it goes on."""
+    path, end = _path(passage, quoted), passage.start + quoted[1]
+    own = _step(path[-1])
+    above = path[:-1] if own else path
+    found = list[Section]()
+    for section in _right_below(above, [mark for mark in behind if mark.start >= end]):
+        if own and section.name == path[-1]:
+            continue
+        if _step(section.name) != own + len(found) + 1:
+            break
+        found.append(section)
+    return found if (own or len(found) >= FEWEST) and len(found) <= MOST else ()
+
+
+def _path(passage: Passage, quoted: Span) -> tuple[str, ...]:
+    start = passage.start + quoted[0]
+    return landmark_at(passage.landmarks, start).headings if passage.landmarks else passage.headings
+
+
 def sections_named(passage: Passage, quoted: Span, behind: Sequence[Landmark], question: str) -> Sequence[Section]:
     """The sections right below a heading that a question names with the title of the document, where nothing stands between them:
     the flags of "mise prune" below "Flags". Of a heading behind the quotation, in the same document."""
