@@ -679,6 +679,13 @@ def test_items_are_shortened_before_any_is_dropped(at: int) -> None:
     assert len(text) <= MOST_SHOWN + OUTLINED
 
 
+def test_a_list_that_begins_in_the_middle_has_the_paragraph_that_stands_alone_above_it() -> None:
+    items = "\n".join(f"- Item {n} is about stone {n}, which lies on the ridge" for n in range(60))
+    text = f"# Walking\n\n{FILLER}\n\n## Stones to avoid\n\nThey may break. Please be careful.\n\n{items}\n\n{FILLER}"
+    assert shown(text, "Item 30 is about stone 30").startswith("They may break. Please be careful.\n\n- … (+")
+    assert shown(text.replace("They may", "It is so.\n\nThey may"), "Item 30 is about stone 30").startswith("- … (+")
+
+
 def test_the_items_behind_one_that_is_cut_are_told() -> None:
     """Of steps the last is the one that is missed most."""
     said = "It is old, and nobody has ever been there in winter. " * 8

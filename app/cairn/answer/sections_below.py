@@ -97,7 +97,7 @@ def _step(heading: str) -> int:
 
 
 def may_lead_to_steps(passage: Passage, quoted: Span) -> bool:
-    """Whether a quotation stands in a section that is a step, or announces what follows. A number alone may be that of a chapter."""
+    """Whether a quotation stands in a section that is a step, or announces what follows. A number alone may be a chapter's."""
     path = _path(passage, quoted)
     is_step = len(path) >= DEEP and _step(path[-1]) > 0 and path[-1][0].isalpha()
     return bool(path) and (is_step or foretells(passage.content, quoted))

@@ -521,12 +521,14 @@ def _introduction(text: str, before: Block, block: Block) -> int:
 
 
 def _introduction_above(text: str, blocks: Sequence[Block], at: int, start: int) -> Span | None:
-    """What introduces the list of which what is shown begins in the middle."""
+    """What introduces the list of which what is shown begins in the middle: what announces it, or stands alone between the heading
+    and the list."""
     if not blocks[at].items or start <= blocks[at].start or not at or blocks[at - 1].kind != "prose":
         return None
     begins = _introduction(text, blocks[at - 1], blocks[at])
     ends = blocks[at - 1].end
-    return (begins, ends) if begins < ends and announces(text, (begins, ends)) else None
+    alone = at > 1 and blocks[at - 2].kind == "heading" and ends - begins <= INTRODUCTION
+    return (begins, ends) if begins < ends and (alone or announces(text, (begins, ends))) else None
 
 
 def _last_sentence(text: str, block: Block) -> int:
