@@ -521,8 +521,8 @@ def _introduction(text: str, before: Block, block: Block) -> int:
 
 
 def _introduction_above(text: str, blocks: Sequence[Block], at: int, start: int) -> Span | None:
-    """What introduces the list of which what is shown begins in the middle: what announces it, or stands alone between the heading
-    and the list."""
+    """What introduces the list of which what is shown begins in the middle: what announces it, or stands alone between the
+    heading and the list."""
     if not blocks[at].items or start <= blocks[at].start or not at or blocks[at - 1].kind != "prose":
         return None
     begins = _introduction(text, blocks[at - 1], blocks[at])
