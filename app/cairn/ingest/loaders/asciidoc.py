@@ -1,7 +1,7 @@
 """AsciiDoc as its reader sees it, as Markdown: sections, lists, listings, admonitions, tables and links.
 
 The structure is read line by line, as the language is defined. Files that a document includes are not read; of a condition
-(`ifdef::`) what stands inside stays.
+(`ifdef::`) what stands inside stays, unless it compares values that the document sets (asciidoc_conditions).
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 import csv
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from textwrap import indent
 from typing import Any, Final
 
 from cairn.ingest.loaders import render
+from cairn.ingest.loaders.asciidoc_conditions import without_unmet
 from cairn.ingest.loaders.asciidoc_text import MARKUP_OF_A_LINE, Inline
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.text import decode
@@ -68,7 +69,7 @@ _MOST_LINES_OF_A_HEAD: Final = 200
 
 def load(content: bytes, limits: LoadLimits) -> LoadedText:
     """Raises nothing."""
-    lines = _text(content).split("\n")
+    lines = without_unmet(_text(content).split("\n"))
     reader = _Reader(Inline(lines))
     blocks = list(reader.document(lines))
     return LoadedText(render.join(blocks), title=reader.title)
@@ -188,6 +189,8 @@ class _Reader:
             return self._list(lines, at, depth)
         end = at
         while end < len(lines) and lines[end].strip() and (end == at or not _begins(lines[end].rstrip())):
+            if end > at and _parts(lines[end - 1], lines[end]):
+                break
             end += 1
         part = [one.rstrip() for one in lines[at:end] if not self._is_silent(one.rstrip())]
         kind = style.split(",")[0].strip().split("%")[0]
@@ -358,7 +361,7 @@ def _set_in(blocks: Sequence[str], width: int) -> Iterator[str]:
 
 
 def _attached(lines: Sequence[str], at: int) -> int | None:
-    """The line from which on a block belongs to the item that ends before `at`: `+`, or one that is set in behind an empty one."""
+    """The line from which on a block belongs to the item that ends before `at`: `+`, or one set in behind an empty one."""
     behind = at
     while behind < len(lines) and not lines[behind].strip():
         behind += 1
@@ -373,6 +376,11 @@ def _begins(line: str) -> bool:
         MARKUP_OF_A_LINE.match(line)
         and (_LISTED.fullmatch(line) or _FENCE.fullmatch(line) or _STYLE.fullmatch(line) or _ANCHOR.fullmatch(line))
     ) or bool(line == "+" or _is_term(line))
+
+
+def _parts(above: str, line: str) -> bool:
+    """Whether a condition parts sentences, of which then each may be true without the other."""
+    return line.startswith(("ifdef", "ifndef", "ifeval", "endif")) and above.rstrip().endswith((".", ":", "!", "?"))
 
 
 def _is_term(line: str) -> re.Match[str] | None:
