@@ -274,6 +274,14 @@ def test_its_head_is_metadata() -> None:
         ),
         (':!s:\n\nifeval::["{s}" == "true"]\nnever ends', "never ends"),
         ("The quick\nifdef::x[]\nbrown\nendif::[]\nfox.", "The quick brown fox."),
+        (
+            "See xref:ROOT:localization-support.adoc[], xref:asciidoc:docinfo:index.adoc[], xref:index.adoc[] and <<RFC-2119>>.",
+            ("See localization support, docinfo, index and RFC-2119."),
+        ),
+        (
+            "See xref:a.adoc#set-mode[], xref:a/b-c.adoc[], xref:../index.adoc[], xref:#part[], xref:a.adoc#[], xref:x:toc:place.adoc[].",
+            ("See set mode, b c, index, part, a, toc place."),
+        ),
         ("== A\n\n[discrete]\n== B\n\ntext", "## A\n\n**B**\n\ntext"),
         ("[source,python]\nprint(1)\n\nText", "```python\nprint(1)\n```\n\nText"),
         ("|===\n.2+|a |1\n|2\n|===", "|  |  |\n| --- | --- |\n| a | 1 |\n| a | 2 |"),

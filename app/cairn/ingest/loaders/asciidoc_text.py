@@ -37,6 +37,9 @@ _UNSET: Final = re.compile(
 )
 """A link whose address begins with an attribute that is set elsewhere, such as in the settings of a site."""
 _CROSS: Final = re.compile(r"<<(?P<id>[^<>,\n]{1,300})(?:,(?P<text>[^<>]{1,500}))?>>")
+_WORDS: Final = re.compile(r"[a-z]{1,40}(?:-[a-z]{1,40}){1,20}")
+"""Of an id made of words; one with digits or capitals may be a name ("utf-8", "RFC-2119")."""
+_NO_NAMES: Final = frozenset({"", "..", ".", "ROOT", "page"})
 _ANCHOR: Final = re.compile(r"\[\[[^\[\]\n]{1,200}\]\]|\[#[\w-]{1,100}\]")
 _TERMS: Final = re.compile(r"\(\(\([^()]{1,300}\)\)\)")
 _TERM: Final = re.compile(r"\(\(([^()]{1,300})\)\)")
@@ -145,8 +148,24 @@ class Inline:
     def _cross(self, target: str, text: str | None) -> str:
         if text and text.strip():
             return " ".join(text.split())
-        name = target.rsplit("#", 1)[-1]
-        return self._named.get(name) or name.removesuffix(".adoc").strip("_").replace("_", " ")
+        file, mark, part = target.partition("#")
+        if not mark and not file.endswith((".adoc", "::")):
+            file, part = "", file
+        return self._named.get(part) or _called(part, file)
+
+
+def _called(part: str, file: str) -> str:
+    """What a reference without words is called by: the name of the part, or else of the file, without where it is; of the first
+    page of a folder the name of that ("cli:index.adoc")."""
+    if not part:
+        *folders, part = [one for one in re.split(r"[/:@$]", file.removesuffix(".adoc")) if one] or [""]
+        module = file.rpartition(":")[0].rpartition(":")[2]
+        if part == "index":
+            part = folders[-1] if folders and folders[-1] not in _NO_NAMES else part
+        elif part.isalpha() and module not in _NO_NAMES:  # one word says too little: "toc:position.adoc"
+            part = f"{module}-{part}"
+    name = part.strip("_").replace("_", " ")
+    return name.replace("-", " ") if _WORDS.fullmatch(name) else name
 
 
 def _is_escaped(found: re.Match[str]) -> bool:
