@@ -7,6 +7,7 @@ import time
 import pytest
 
 from cairn.domain.document import LoadedDocument, Source
+from cairn.errors import EmptyDocumentError
 from cairn.ingest.loaders import load, sniff, stated_metadata
 from cairn.ingest.parse import parse
 from cairn.settings import IngestSettings
@@ -279,8 +280,8 @@ def test_its_head_is_metadata() -> None:
             ("See localization support, docinfo, index and RFC-2119."),
         ),
         (
-            "See xref:a.adoc#set-mode[], xref:a/b-c.adoc[], xref:../index.adoc[], xref:#part[], xref:a.adoc#[], xref:x:toc:place.adoc[].",
-            ("See set mode, b c, index, part, a, toc place."),
+            "See xref:a.adoc#set-mode[], xref:a/b-c.adoc[], xref:../index.adoc[], xref:#part[], xref:x:toc:place.adoc[].",
+            ("See set mode, b c, index, part, toc place."),
         ),
         ("== A\n\n[discrete]\n== B\n\ntext", "## A\n\n**B**\n\ntext"),
         ("[source,python]\nprint(1)\n\nText", "```python\nprint(1)\n```\n\nText"),
@@ -292,6 +293,21 @@ def test_small_things_and_broken_ones(text: str, expected: str | None) -> None:
         assert not read(f"{text}\n\nend").text.startswith("|")
     else:
         assert read(text).text.strip() == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["* xref:a.adoc[]\n** xref:b.adoc#x[B]", ".Site\n[]\n* Guides\n** xref:a.adoc[]\n** {url}/x[X]"]
+)
+def test_a_list_of_the_pages_of_a_site_is_no_document(text: str) -> None:
+    with pytest.raises(EmptyDocumentError, match="lists the pages"):
+        read(text)
+    for more in (
+        f"= Title\n\n{text}",
+        f"{text}\n\nWords.",
+        f"{text}\n* It says more, see xref:c.adoc[].",
+        "* Guides\n* More",
+    ):
+        assert read(more).text
 
 
 @pytest.mark.sweep(3)

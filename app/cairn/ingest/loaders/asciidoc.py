@@ -14,6 +14,7 @@ from itertools import zip_longest
 from textwrap import indent
 from typing import Any, Final
 
+from cairn.errors import EmptyDocumentError
 from cairn.ingest.loaders import render
 from cairn.ingest.loaders.asciidoc_conditions import without_unmet
 from cairn.ingest.loaders.asciidoc_text import MARKUP_OF_A_LINE, Inline
@@ -51,6 +52,8 @@ _CELL: Final = re.compile(
 )
 _ENDS: Final = tuple("?!.？！。")
 """Behind a term that ends with one, such as a question, no colon stands."""
+_PAGE: Final = re.compile(r"xref:[^\s\[\]]{1,300}\[[^\[\]]{0,200}\]")
+_ENTRY: Final = re.compile(r"[\w &'/-]{1,60}|(?:link:|https?://|\{)[^\s\[\]]{1,300}\[[^\[\]]{0,200}\]")
 _BROKEN: Final = re.compile(r"(?<=[\w)\]`])[ \t]\+[ \t]{0,9}\n(?!\()")
 """A line of a cell that ends where it is: what stands below is another thing."""
 _DEEPEST: Final = 20
@@ -68,10 +71,12 @@ _MOST_LINES_OF_A_HEAD: Final = 200
 
 
 def load(content: bytes, limits: LoadLimits) -> LoadedText:
-    """Raises nothing."""
+    """Raises EmptyDocumentError for a list of the pages of a site (`nav.adoc`), which says nothing that those do not."""
     lines = without_unmet(_text(content).split("\n"))
     reader = _Reader(Inline(lines))
     blocks = list(reader.document(lines))
+    if reader.title is None and _is_navigation(lines):
+        raise EmptyDocumentError("the file holds no text of its own, it only lists the pages of a site")
     return LoadedText(render.join(blocks), title=reader.title)
 
 
@@ -97,6 +102,22 @@ def stated_metadata(content: bytes) -> Mapping[str, Any]:
 
 def _text(content: bytes) -> str:
     return decode(content).replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff").expandtabs(4)
+
+
+def _is_navigation(lines: Sequence[str]) -> bool:
+    """Whether there is nothing but items that lead to other pages, and short ones that they stand below."""
+    pages = 0
+    for line in lines:
+        if not (text := line.strip()) or text.startswith(("//", ":", "[", "include::")) or _TITLE.fullmatch(text):
+            continue
+        item = _LISTED.fullmatch(text)
+        if item is None:
+            return False
+        is_page = bool(_PAGE.fullmatch(item[2]))
+        if not is_page and not _ENTRY.fullmatch(item[2]):
+            return False
+        pages += is_page
+    return pages > 0
 
 
 def _names(line: str) -> str:
