@@ -21,6 +21,11 @@ _UNDERLINE = re.compile(r" {0,3}(?<![=-])(={2,}+|-{2,}+)[ \t]*+$")
 _NO_TITLE = re.compile(r" {4}|\t| {0,3}(?:[-*+>|]|\d{1,9}[.)][ \t])")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\n]*\)")
 _ANCHOR = bounded(r"[ \t]*\{#[^{}]*\}$")
+_SLANTED = re.compile(
+    r"(?P<code>`[^`]*`)|(?<![\w\\/_])_(?=[^\W_])(?P<said>(?:[^_`\n]|(?<=\w)_(?=\w)){0,300}[^\s_`\\])_(?![\w/=(])"
+    r"|(?<!\\)\\(?P<escaped>[_*\[\].&#()+!<>-])"
+)
+"""Emphasis and escapes, and code, which has none."""
 _MAX_HEADING = 300
 """Characters kept of one heading in a path."""
 
@@ -123,6 +128,8 @@ def _atx(rest: str) -> str:
 def _clean(heading: str) -> str:
     """The words of a heading without inline markup."""
     plain = _ANCHOR.sub("", _LINK.sub(r"\1", heading[: 2 * _MAX_HEADING]))
+    if "_" in plain or "\\" in plain:
+        plain = _SLANTED.sub(lambda found: found["code"] or found["said"] or found["escaped"], plain)
     return plain.replace("`", "").replace("**", "").strip().strip("*").strip()[:_MAX_HEADING]
 
 
