@@ -604,6 +604,8 @@ async def test_code_of_a_passage_that_begins_in_a_line_is_quoted_from_the_next_o
         ("No `limit`\\\nBe sure", "No limit Be sure"),
         ("No limit.**\\** Be sure", "No limit. Be sure"),
         ("Your workspace\\\nWorks.\\", "Your workspace Works."),
+        ("Begin with ce\\_ or \\_mod, \\__name\\_\\_ in C:\\dir.", "Begin with ce_ or _mod, __name__ in C:\\dir."),
+        ("An asterisk (\\*): \\*a\\* of *b* in a/\\*, not ^\\*.", "An asterisk (*): *a* of b in a/*, not ^\\*."),
         ("tar \\\n-x a\\\\\nb", "tar \\ -x a\\\\ b"),
     ],
 )

@@ -250,6 +250,13 @@ def test_code_languages_are_those_of_the_splitter() -> None:
         ('&lt;a href="x"&gt;, &lt;/B&gt;, `&lt;b&gt;`, `x`&lt;b&gt;', '`<a href="x">`, `</B>`, `&lt;b&gt;`, `x`<b>'),
         ("a &lt; b &gt; c", "a < b > c"),
         ("a [link](x) stays!", "a [link](x) stays!"),
+        ("the \\[super\\]user of a-\\[b c]-\\[d] \\& more", "the [super]user of a-[b c]-[d] & more"),
+        (
+            "press \\[PAGE>], wasn\\'t \\@ann, 5\\% of A\\. Loading\\...",
+            "press [PAGE>], wasn't @ann, 5% of A. Loading...",
+        ),
+        ("- \\[x] \\[a]: \\[a](b) 1\\. \\[a=b\\]", "- \\[x] \\[a]: \\[a](b) 1\\. \\[a=b\\]"),
+        ("`\\[a\\]` \\\\[a]\n\n    \\[a\\] \\&", "`\\[a\\]` \\\\[a]\n\n    \\[a\\] \\&"),
         ("![data](data:image/png;base64," + "A" * 5000 + ")", ""),
     ],
 )
@@ -258,7 +265,24 @@ def test_images_are_stripped(text: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["![", "![a](", "<img ", "[](", "`", "```\n", "![a][", "&lt;a", "&lt;a ", " ![", " ![a](", " "]
+    "unit",
+    [
+        "![",
+        "![a](",
+        "<img ",
+        "[](",
+        "`",
+        "```\n",
+        "![a][",
+        "&lt;a",
+        "&lt;a ",
+        " ![",
+        " ![a](",
+        " ",
+        "\\[a",
+        "\\&",
+        "\\.",
+    ],
 )
 def test_stripping_takes_linear_time(unit: str) -> None:
     import time

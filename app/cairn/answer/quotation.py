@@ -259,11 +259,13 @@ _EMPHASIS: Final = (
         ),
         r"\1",
     ),
-    (re.compile(r"(?<![\w*])\*(?=[^\s*])([^*\n]*[^\s*])\*(?![\w*])"), r"\1"),
+    (re.compile(r"(?<![\w*\\])\*(?=[^\s*])([^*\n]*[^\s*\\])\*(?![\w*])"), r"\1"),
 )
 _ESCAPED: Final = (
     (re.compile(r"(?<![^\s])\\\(([^()\\\s]{1,60}(?: [^()\\\s]{1,60}){1,20})\\\)(?![^\s.,;:!?])"), r"(\1)"),
-    (re.compile(r"(?<![\\:])(?<=\w)\\_(?=\w)"), "_"),
+    (re.compile(r"(?<![\\:])\\_"), "_"),
+    (re.compile(r"(?<![^\s(\"'])\\\*(?=\w)([^*\\\n\0]{1,60})\\\*"), r"*\1*"),
+    (re.compile(r"(?<![\\^.+\])])\\\*(?![^\s).,;:])"), "*"),
     (re.compile(r"(?<=\d)\\\.(?!\S)"), "."),
     (
         re.compile(  # a name that is to be replaced, of which the brackets are shown
@@ -272,7 +274,7 @@ _ESCAPED: Final = (
         r"`<\1>`",
     ),
 )
-"""What says the same without a backslash, in Markdown and out of it: "\\(in brackets\\)", "snake\\_case", "2019\\."."""
+"""What says the same without a backslash, in Markdown and out of it: "\\(in brackets\\)", "snake\\_case", "a\\*", "2019\\."."""
 _CODE: Final = re.compile(r"(?<!`)(?:`([^`\n]+)`|(``+)(?!`)([^\n]{1,400}?)(?<!`)\2)(?!`)")
 """In backticks, or between more of them what has backticks itself."""
 _LAYOUT: Final = (

@@ -27,7 +27,9 @@ _IMAGE = re.compile(
     r"|!\[[^\[\]]*\]\[[^\[\]\n]*\]"  # ![alt][label]
     r"|<img\b[^<>]*>"
     r"|(?P<bracketed>(?<!`)&lt;/?(?P<name>[a-z][a-z0-9]{0,15})(?:\s[^&<>`\n]{0,200})?/?&gt;(?!`))"
-    r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)",
+    r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)"
+    r"|(?<!\\)(?P<escaped>\\(?:[&'@%](?!\w{1,30};)|\.(?=\.)|(?<=[\w)]\\)\.(?=\s)(?<!\d\\.)"
+    r"|\[(?!x\\?\])(?=\w)[^\[\]\\\n`=^{}$<]{1,60}>?\\?\](?![(:\[\\])))",
     re.IGNORECASE,
 )
 _TEMPLATE_TITLE = re.compile(
@@ -108,6 +110,9 @@ def _shown(match: re.Match[str]) -> str:
         begins = match.string.rfind("\n", 0, match.start()) + 1
         is_code = match.string.startswith("    ", begins)  # or what an item goes on with, where it is text as it is
         return f"`{bracketed}`" if match["name"].lower() in ELEMENTS and not is_code else bracketed
+    if escaped := match["escaped"]:  # what is the same without a backslash; in code it is no escape
+        is_code = match.string.startswith(("    ", "\t"), match.string.rfind("\n", 0, match.start()) + 1)
+        return escaped if is_code else escaped.replace("\\", "")
     # a bar would end the cell of a table that it stands in
     return match["code"] or (unescape(match["entity"]).replace("|", "\\|") if match["entity"] else "")
 
