@@ -436,6 +436,9 @@ def test_pictures_that_have_names_and_keys_are_what_they_say() -> None:
     assert plain_markup(':material-clock: Soon, `:material-x:`, press ++ctrl+alt+f++ or ++"Pick it"++ in C++.\n') == (
         "Soon, `:material-x:`, press Ctrl+Alt+F or Pick it in C++.\n"
     )
+    assert plain_markup("| a:warning: | `:warning:` |\n") == "| a:warning: | `:warning:` |\n"
+    assert plain_markup("| :warning: | (:no_entry:) |\n:bulb: Try.\n") == "| ⚠️ | (⛔) |\n💡 Try.\n"
+    assert plain_markup("- `LENGTH`:exclamation:: Of the queue.\n") == "- `LENGTH`: ❗ Of the queue.\n"
     assert plain_markup("a++b++c and i++ < n\n") == "a++b++c and i++ < n\n"
 
 

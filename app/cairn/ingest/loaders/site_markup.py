@@ -104,8 +104,19 @@ _HEADED_ITEM: Final = re.compile(
 _DEFINITION: Final = re.compile(r":[ \t]{1,4}(?=\S)")
 """What a term in the line above it means, as Python-Markdown and Pandoc write it."""
 _LONGEST_TERM: Final = 200
+_EMOJI: Final = {
+    "warning": "⚠️", "exclamation": "❗", "heavy_exclamation_mark": "❗", "grey_exclamation": "❕", "bangbang": "‼️",
+    "question": "❓", "grey_question": "❔", "information_source": "ℹ️", "bulb": "💡", "construction": "🚧",
+    "rotating_light": "🚨", "no_entry": "⛔", "no_entry_sign": "🚫", "stop_sign": "🛑", "octagonal_sign": "🛑",
+    "ballot_box_with_check": "✓", "negative_squared_cross_mark": "✗", "heavy_multiplication_x": "✗",
+    "thumbsup": "👍", "thumbsdown": "👎", "red_circle": "🔴", "orange_circle": "🟠", "yellow_circle": "🟡",
+    "green_circle": "🟢", "large_blue_circle": "🔵", "white_circle": "⚪", "black_circle": "⚫", "speech_balloon": "💬",
+    "triangular_flag_on_post": "🚩", "point_right": "👉", "small_red_triangle": "🔺", "hourglass": "⌛",
+}  # fmt: skip
+"""Signs that documents give a meaning to, by the name that GitHub knows them by."""
 _SIGN: Final = re.compile(
     rf"(?P<code>`[^`\n]*`)|:(?P<icon>{_ICON}):(?P<gap>[ \t]?)"
+    rf"|(?<![\w:/]):(?P<emoji>{'|'.join(_EMOJI)}):(?![\w/])(?P<colon>:(?=[ \t]))?"
     r"|(?<!\w)\+\+(?:\"(?P<key>[^\"\n]{1,60})\"|(?P<keys>[a-z0-9]{1,20}(?:[+-][a-z0-9]{1,20}){0,5}))\+\+"
 )
 """A picture that has a name, and keys."""
@@ -162,6 +173,7 @@ _MYST: Final = re.compile(
 _MARKS: Final = (
     "<", "{", ":::", "\n: ", "\n:\t", "!!!", "???", '=== "', '===! "', '===+ "', "import ", "export ", ")=", "% SPDX-",
     "- ##", "* ##", ". ##",
+    *(f":{name}:" for name in _EMOJI),
     "++", "@[code", "---cut", ' tab="', ":material-", ":octicons-", ":fontawesome-", ":simple-", "_check_mark:", ":x:",
 )  # fmt: skip
 """One of which is in every text that is not as it is to be."""
@@ -201,6 +213,8 @@ def _without_roles(text: str) -> str:
 def _read_sign(match: re.Match[str]) -> str:
     if icon := match["icon"]:
         return f"✓{match['gap']}" if _YES.search(icon) else f"✗{match['gap']}" if _NO.search(icon) else ""
+    if emoji := match["emoji"]:  # behind the colon of a term, which it is no part of
+        return f"{': ' if match['colon'] else ''}{_EMOJI[emoji]}"
     return match["code"] or match["key"] or "+".join(key.capitalize() for key in match["keys"].split("+"))
 
 
