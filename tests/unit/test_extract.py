@@ -18,7 +18,7 @@ import pytest
 from cairn.answer.answer_type import read_asked
 from cairn.answer.confidence import SURE
 from cairn.answer.extract import extract, name_others, quoted_draft
-from cairn.answer.quotation import Excerpt, without_markup
+from cairn.answer.quotation import Excerpt, ends_before, without_markup
 from cairn.domain.answer import Draft
 from cairn.domain.document import Landmark
 from cairn.domain.passage import Passage
@@ -493,6 +493,21 @@ def test_a_quotation_reads_without_tags_and_printed_hyphens() -> None:
 )
 def test_what_a_quotation_has_as_code_is_no_markup(text: str, reads: str) -> None:
     assert without_markup(text) == reads
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("You must install the [Tesseract packages](http://example.org) of it.", "You must install the"),
+        ("You must install the pack [Tesser](http://example.org 'a b') now.", "You must install the pack"),
+        ("You must install the pack `tesser act long enough` of it.", "You must install the pack"),
+        ("You must install the `a` of [b](c) d for it, they say of it.", "You must install the `a` of [b](c) d"),
+        ("See [the packages of Tesseract that are to be](c) there.", "See [the packages of Tesseract that are"),
+        ("Averylongwordwithoutanyblankinitforfortyandmorecharacters.", "Averylongwordwithoutanyblankinitforforty"),
+    ],
+)
+def test_a_long_sentence_is_not_cut_in_a_link_or_in_code(text: str, shown: str) -> None:
+    assert text[: ends_before(text, 0, 40)] == shown
 
 
 MANUAL = """\

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from cairn.answer.cite import citation
-from cairn.answer.quotation import without_markup
+from cairn.answer.quotation import ends_before, without_markup
 from cairn.domain.answer import Citation, Draft
 from cairn.domain.document import is_code_type, landmark_at
 from cairn.domain.passage import Passage
@@ -184,8 +184,7 @@ def _line(heading: str, page: int | None, quote: str, n: int, language: str, *, 
 
 
 def _cut(lead: Lead) -> tuple[int, int]:
-    """A long sentence ends at a space."""
+    """A long sentence ends at a space, outside of links."""
     if lead.end - lead.start <= LONGEST:
         return lead.start, lead.end
-    end = lead.passage.content.rfind(" ", lead.start, lead.start + LONGEST)
-    return lead.start, end if end > lead.start else lead.start + LONGEST
+    return lead.start, ends_before(lead.passage.content, lead.start, lead.start + LONGEST)

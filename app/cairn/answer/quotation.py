@@ -192,10 +192,25 @@ def _best_clauses(content: str, span: Span, terms: QuestionTerms) -> Span:
             if worth is None or key > best:
                 best, worth = key, (edges[i], edges[j + 1])
     if worth is None:
-        cut = content.rfind(" ", start, start + MOST_CHARS)
-        return start, cut if cut > start else start + MOST_CHARS
+        return start, ends_before(content, start, start + MOST_CHARS)
     body = content[worth[0] : worth[1]]
     return worth[0], worth[0] + len(body.rstrip())
+
+
+def ends_before(content: str, start: int, end: int) -> int:
+    """Where a sentence ends that is longer: at a blank, and before a link or code that would be cut in two, unless more than half
+    of it would be left out; at `end` where there is no blank."""
+    at = content.rfind(" ", start, end)
+    if at <= start:
+        return end
+    piece = content[start:at]
+    begun = _LINK_BEGUN.search(piece)
+    open_ = [*([begun.start()] if begun else []), *([piece.rfind("`")] if piece.count("`") % 2 else [])]
+    shown = piece[: min(open_)].rstrip() if open_ else piece
+    return start + len(shown) if 2 * len(shown) > len(piece) else at
+
+
+_LINK_BEGUN: Final = re.compile(r"!?\[[^\[\]\n]{0,300}(?:\]\([^()\n]{0,500})?\Z")
 
 
 def _first_line(passage: Passage, unit: Unit) -> int:
