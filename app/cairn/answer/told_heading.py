@@ -6,7 +6,7 @@ the heading says. A model often prefers a sentence elsewhere that has more of th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final
@@ -54,11 +54,12 @@ def find_told(question: str, found: Sequence[Candidate], passages: Sequence[Pass
     words: dict[_Section, set[str]] = {}
     for one, (document, path) in zip(found, paths, strict=True):
         words.setdefault((document, path), set()).update(one.words)
+    commands = {one.document_id for one in passages if "`" in one.title}
     ranked: dict[_Section, tuple[int, int]] = {}
     for document, path in words:
         for at in range(len(path)):
             section = document, path[: at + 1]
-            if section not in ranked and (rank := _rank(section, asked, words)) is not None:
+            if section not in ranked and (rank := _rank(section, asked, words, commands)) is not None:
                 ranked[section] = rank
     best = min(ranked.values(), default=None)
     told = {section for section, rank in ranked.items() if rank == best}
@@ -88,9 +89,12 @@ def _section_of(one: Candidate, passages: Sequence[Passage]) -> _Section:
     return passage.document_id, headings_at(passage, one.unit.start) or tuple(one.path.split(". "))
 
 
-def _rank(section: _Section, asked: Sequence[str], words: dict[_Section, set[str]]) -> tuple[int, int] | None:
+def _rank(
+    section: _Section, asked: Sequence[str], words: Mapping[_Section, set[str]], commands: Collection[UUID]
+) -> tuple[int, int] | None:
     """How many words of the question neither a heading nor those above it have, and less than none how many the heading has; None
-    of one that says something else, too, or below which nothing has the ones that it lacks."""
+    of one that says something else, too, or below which nothing has the ones that it lacks. `commands`: documents whose title is
+    code: the page of "mise uninstall" does not tell how to uninstall it."""
     document, path = section
     said = [*dict.fromkeys(terms(path[-1]))]
     if len(said) < FEWEST or not all(_among(word, asked) for word in said):
@@ -99,8 +103,8 @@ def _rank(section: _Section, asked: Sequence[str], words: dict[_Section, set[str
     lacking = [word for word in asked if not _among(word, known)]
     if len(lacking) > MOST_LACKING:
         return None
-    if not path[1:] and (lacking or "`" in path[0]):  # a title is what all of the document is about, or a command
-        return None
+    if not path[1:] and (lacking or document in commands):
+        return None  # a title is what all of the document is about, or a command
     inside = (told for (other, below), told in words.items() if other == document and below[: len(path)] == path)
     held = set[str]().union(*inside) if lacking else set[str]()
     return (len(lacking), -len(said)) if all(_among(word, held) for word in lacking) else None
