@@ -45,6 +45,7 @@ def test_heading_paths_follow_levels() -> None:
         ("# FAQs\n\n## _How do I install it?_\n\nx", [("FAQs",), ("FAQs", "How do I install it?")]),
         ("# _Set_ snake_case, _this_one_\n\nx", [("Set snake_case, this_one",)]),
         ("# `_id_`, __init__, _f_(x), a_b_ and `\\[a\\]`\n\nx", [("_id_, __init__, _f_(x), a_b_ and \\[a\\]",)]),
+        ("# A *b* of 2 * 3 and *c*\n\nx", [("A b of 2 * 3 and c",)]),
         ("# set\\_rate, \\[b\\] and C:\\x\n\nx", [("set_rate, [b] and C:\\x",)]),
         ("## C# and F#\n\nx\n\n## Closed ##", [("C# and F#",), ("Closed",)]),
     ],

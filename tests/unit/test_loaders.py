@@ -299,6 +299,10 @@ def test_stripping_takes_linear_time(unit: str) -> None:
         ("intro\n\n# The heading #\n\nx", "The heading"),
         ("no heading", None),
         ("---\nrule\n", None),
+        ("<!-- of any page -->\n\n## Several *versions*\n\nx\n\n### Names", "Several versions"),
+        ("## Install\n\nx\n\n## Update\n\ny", None),
+        ("x\n\n## Install\n\ny", None),
+        ("### Install\n\nx\n\n## Update\n\ny", None),
     ],
 )
 def test_markdown_titles(text: str, title: str | None) -> None:

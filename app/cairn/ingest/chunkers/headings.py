@@ -23,6 +23,7 @@ _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\n]*\)")
 _ANCHOR = bounded(r"[ \t]*\{#[^{}]*\}$")
 _SLANTED = re.compile(
     r"(?P<code>`[^`]*`)|(?<![\w\\/_])_(?=[^\W_])(?P<said>(?:[^_`\n]|(?<=\w)_(?=\w)){0,300}[^\s_`\\])_(?![\w/=(])"
+    r"|(?<![\w*\\])\*(?=[^\s*])(?P<starred>[^*`\n]{0,300}[^\s*`\\])\*(?![\w*])"
     r"|(?<!\\)\\(?P<escaped>[_*\[\].&#()+!<>-])"
 )
 """Emphasis and escapes, and code, which has none."""
@@ -128,8 +129,10 @@ def _atx(rest: str) -> str:
 def _clean(heading: str) -> str:
     """The words of a heading without inline markup."""
     plain = _ANCHOR.sub("", _LINK.sub(r"\1", heading[: 2 * _MAX_HEADING]))
-    if "_" in plain or "\\" in plain:
-        plain = _SLANTED.sub(lambda found: found["code"] or found["said"] or found["escaped"], plain)
+    if "_" in plain or "*" in plain or "\\" in plain:
+        plain = _SLANTED.sub(
+            lambda found: found["code"] or found["said"] or found["starred"] or found["escaped"], plain
+        )
     return plain.replace("`", "").replace("**", "").strip().strip("*").strip()[:_MAX_HEADING]
 
 

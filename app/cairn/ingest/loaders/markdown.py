@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from html import unescape
 from typing import Any
 
+from cairn.ingest.chunkers.headings import scan
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.front_matter import LONGEST, read_front_matter
 from cairn.ingest.loaders.inline_html import ELEMENTS
@@ -123,10 +124,17 @@ def _line_end(text: str, start: int) -> int:
 
 
 def _title(text: str) -> str | None:
-    """Of the first heading; a comment in a fenced block is none."""
+    """Of the first heading of level 1, or the one that all others stand below; a comment in a fenced block is none."""
     position = 0
     for start, end in (*_fenced(text), (len(text), len(text))):
         if first := _HEADING.search(text, position, start):
             return _STARRED.sub(r"\2", first.group(1).rstrip("# \t")) or None
         position = end
-    return None
+    return _only_heading(text)
+
+
+def _only_heading(text: str) -> str | None:
+    """That of a text which begins with it and has all others below it: of a part that pages include it is the title, though
+    it is of a lower level."""
+    first, *others = scan(text.lstrip("\n"))
+    return first.path[0] if first.path and all(len(one.path) > 1 for one in others) else None
