@@ -292,6 +292,14 @@ def test_stripping_takes_linear_time(unit: str) -> None:
     assert time.process_time() - start < 3
 
 
+@pytest.mark.parametrize("text", ["---\ntitle: A\n---\n", "+++\ntitle = 'A'\n+++\n\n", "\ufeff---\r\ntitle: A\r\n---"])
+def test_a_file_with_front_matter_alone_is_empty(text: str) -> None:
+    with pytest.raises(EmptyDocumentError, match="below the front matter"):
+        sniff("a.md", text.encode())
+    for name, other in (("a.txt", text), ("a.md", f"{text}\nb\n\n---\n"), ("a.md", "---\na\n---\n")):
+        assert sniff(name, other.encode()).loader.name in ("text", "markdown")
+
+
 @pytest.mark.parametrize(
     ("text", "title"),
     [

@@ -220,7 +220,7 @@ def _checked(name: str, loaded: object) -> Loader:
 def sniff(name: str, content: bytes, media_type: str | None = None) -> FileKind:
     """What the file is, by content first, then by suffix, then by media type.
 
-    Raises EmptyDocumentError for nothing but white space and for a drawing without words, EncryptedDocumentError for a protected
+    Raises EmptyDocumentError for nothing but white space or front matter and for a drawing without words, EncryptedDocumentError for a protected
     Office file, UnsupportedTypeError for anything that no loader reads.
     """
     if not content.strip():
@@ -241,7 +241,13 @@ def sniff(name: str, content: bytes, media_type: str | None = None) -> FileKind:
         raise UnsupportedTypeError(
             f"{name!r} is {found or 'binary data of an unknown kind'}; supported are {supported_formats()}"
         )
-    return _sniff_text(registry, named, content, (media_type or "").split(";")[0].strip().lower())
+    kind = _sniff_text(registry, named, content, (media_type or "").split(";")[0].strip().lower())
+    if kind.loader.name == "markdown" and content.rstrip().endswith((b"---", b"...", b"+++")):
+        from cairn.ingest.loaders.markdown import states_only
+
+        if states_only(content):
+            raise EmptyDocumentError("nothing is written below the front matter")
+    return kind
 
 
 def _sniff_text(registry: _Registry, named: FileKind | None, content: bytes, media_type: str) -> FileKind:

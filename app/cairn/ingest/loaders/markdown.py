@@ -56,6 +56,13 @@ def stated_metadata(content: bytes) -> Mapping[str, Any]:
     return read_front_matter(_decoded(content[: 4 * LONGEST])).metadata
 
 
+def states_only(content: bytes) -> bool:
+    """Whether there is nothing but front matter. Raises nothing."""
+    text = _decoded(content)
+    front = read_front_matter(text)
+    return front.end > 0 and not text[front.end :].strip()
+
+
 def _decoded(content: bytes) -> str:
     # line ends first: the patterns know only LF
     return decode(content).replace("\r\n", "\n").removeprefix("\ufeff")
