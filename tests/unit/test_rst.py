@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cairn.answer.quotation import row_as_read, without_markup
 from cairn.domain.document import LoadedDocument, Source
 from cairn.errors import EmptyDocumentError, ParseError, ParserLimitError
 from cairn.ingest.chunkers.headings import scan
 from cairn.ingest.loaders import load, sniff
 from cairn.ingest.parse import parse
 from cairn.language.blocks import blocks_in
+from cairn.language.cells import plain_cell
 from cairn.language.tables import tables_in
 from cairn.settings import IngestSettings
 
@@ -364,3 +366,26 @@ def test_a_footnote_stands_where_it_is_referred_to(text: str, expected: str) -> 
 )
 def test_steps_whose_numbers_go_on_are_one_list(text: str, expected: str) -> None:
     assert read(text).text == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "shown"),
+    [
+        ("Say [5 TO \\*] [\\* TO 5].", "Say [5 TO `*`] [`*` TO 5].", "Say [5 TO *] [* TO 5]."),
+        ("A from:\\*bob\\* b.", "A `from:*bob*` b.", "A from:*bob* b."),
+        ("Call f(\\*a, \\*\\*b\\*).", "Call f(`*a`, `**b*`).", "Call f(*a, **b*)."),
+        ("``a``\\*\\ b c\\*.", "`a`*b `c*`.", "a*b c*."),
+        ("``\\*a\\*`` b::\n\n   \\*c\\*\n", "`\\*a\\*` b:\n\n```\n\\*c\\*\n```", "\\*a\\* b: \\*c\\*"),
+        ("Required: a\\*. And *so* on\\*.", "Required: a*. And so on*.", "Required: a*. And so on*."),
+    ],
+)
+def test_stars_that_the_author_says_are_text_are_shown(text: str, expected: str, shown: str) -> None:
+    assert read(text).text == expected
+    assert without_markup(expected) == shown
+
+
+def test_stars_in_cells_are_no_emphasis_of_the_row() -> None:
+    table = read(".. csv-table::\n   :header: A, B\n\n   \\*bob\\*, from:\\*bob\\*\n   a, b\\*\n").text
+    assert row_as_read(table.split("\n")[2]) == "| `*bob*` | `from:*bob*` |"
+    assert tables_in(table)[0].rows[0].cells == ("`*bob*`", "`from:*bob*`")
+    assert plain_cell("`*bob*`") == "*bob*"

@@ -14,6 +14,9 @@ _MARKUP = re.compile(r"^( {0,3})(?=#{1,6}(?:[ \t]|$)|`{3}|~{3}|={2,}[ \t]*$|-{2,
 
 _ROUND = str.maketrans("[]", "()")
 
+STAR = "\ufdd0"
+"""A star that is text, until all is written; a noncharacter, which no text has."""
+
 REPEATED_CELL = 200
 """A cell merged over several rows is repeated in each, so that a row makes sense alone; longer ones are not."""
 
@@ -99,7 +102,7 @@ def heading(level: int, text: str) -> str:
 def run_in(text: str) -> str:
     """A heading below all numbered levels: what the next paragraphs are about."""
     name = collapse(text).strip()
-    return name if "*" in name else f"**{name}**"
+    return name if "*" in name or STAR in name else f"**{name}**"
 
 
 def picture(caption: str) -> str:

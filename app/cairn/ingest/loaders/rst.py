@@ -19,6 +19,7 @@ from docutils.statemachine import StringList
 from cairn.errors import EmptyDocumentError, ParserLimitError
 from cairn.ingest.loaders import render
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
+from cairn.ingest.loaders.render import STAR
 from cairn.ingest.loaders.rst_text import DoctreeWriter, caption, tabulated
 from cairn.ingest.loaders.sphinx_words import (
     ADMONITIONS,
@@ -45,6 +46,8 @@ _MORE: Final = re.compile(r"[|<]|:`")
 _INCLUDES: Final = re.compile(r"^[ \t]*+\.\. (?:include|toctree)::", re.MULTILINE)
 _OPTION: Final = re.compile(r":([\w:+. -]{1,60}):(?:[ \t]++|$)")
 _CHARACTER: Final = re.compile(r"(?:0x|x|\\x|U\+?|u|\\u|&#x)([0-9a-fA-F]{1,6});?|(\d{1,7})", re.IGNORECASE)
+_STAR: Final = re.compile(r"(?<!\\)\\\*")
+"""A star that the author says is text: a backslash stands before it, which docutils drops but in code."""
 _UNREAD: Final = "docutils cannot read it as reStructuredText, so it is read as plain text"
 
 
@@ -56,7 +59,7 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     text = decode(content).replace("\r\n", "\n").removeprefix("\ufeff").replace("\0", "\ufffd")
     try:
         with _own_directives(text):
-            tree = _parse(text)
+            tree = _parse(_STAR.sub(rf"\\{STAR}", text.replace(STAR, "\ufffd")))
         writer = DoctreeWriter(tree)
         read = LoadedText(writer.text(), title=writer.title)
     except RecursionError:

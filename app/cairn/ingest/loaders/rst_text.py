@@ -12,6 +12,7 @@ from typing import Any, Final
 from docutils import nodes
 
 from cairn.ingest.loaders import render
+from cairn.ingest.loaders.render import STAR
 from cairn.language.lexicon import every
 from cairn.language.tables import render_table
 from cairn.language.text import fold_line
@@ -36,6 +37,11 @@ _SILENT: Final = (nodes.image, nodes.raw, nodes.system_message, nodes.comment)
 """What stands in a line and is no text of it."""
 _NOTE: Final = "\0"
 """Where a footnote is referred to. Its number goes, with the blank before it: it would read as one of the answer's sources."""
+_WORD: Final = r"[\w./:@=$%&+~#?*-]"
+_STARRED: Final = re.compile(rf"`[^`\n]*`|(?<!{_WORD})(?<!`){_WORD}*+{STAR}(?:[^\s`]*{STAR})?{_WORD}*+(?!`)")
+"""A word with stars that are text, or code, where they are no markup."""
+_OPENS: Final = re.compile(rf"(?<!\w){STAR}(?=\S)")
+_CLOSES: Final = re.compile(rf"(?<=\S){STAR}(?!\w)")
 _WRONG: Final = 3
 """Of what docutils says of a document, the level from which on it leaves lines out."""
 _MOST_BETWEEN: Final = 8
@@ -131,7 +137,8 @@ class DoctreeWriter:
     def text(self) -> str:
         """The document."""
         blocks = list(self._blocks(self.tree, 0, 0))
-        return render.join(blocks)
+        self.title = self.title and self.title.replace(STAR, "*")
+        return render.join(blocks).replace(STAR, "*")
 
     def _blocks(self, node: Any, level: int, depth: int) -> Iterator[str]:
         """What stands in a node. `level`: of the headings; `depth`: of lists and what is said of terms around it."""
@@ -351,7 +358,7 @@ class DoctreeWriter:
     def _said(self, node: Any) -> str:
         """Inline text on one line, code in backticks."""
         text = "".join(self._pieces(node)).replace(f" {_NOTE}", "").replace(_NOTE, "")
-        return render.collapse(text).strip()
+        return _with_stars(render.collapse(text).strip())
 
     def _pieces(self, node: Any) -> Iterator[str]:
         if isinstance(node, nodes.Text):
@@ -394,6 +401,18 @@ class DoctreeWriter:
             )[:_LONGEST_REPLACED]
             self.unfinished.discard(key)
         return self.replaced[key]
+
+
+def _with_stars(said: str) -> str:
+    """Words with stars that are text as code, `*bob*` or `[* TO 5]`, where two would be taken for the ends of emphasis: as code
+    they are no markup to anybody who shows them."""
+    opens = _OPENS.search(said) if said.count(STAR) > 1 else None
+    return _STARRED.sub(_as_code, said) if opens and _CLOSES.search(said, opens.end()) else said
+
+
+def _as_code(found: re.Match[str]) -> str:
+    word = found[0].rstrip(".:?")
+    return found[0] if found[0].startswith("`") else f"`{word}`{found[0][len(word) :]}"
 
 
 def _is_bold(node: Any) -> bool:
