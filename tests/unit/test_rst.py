@@ -389,3 +389,19 @@ def test_stars_in_cells_are_no_emphasis_of_the_row() -> None:
     assert row_as_read(table.split("\n")[2]) == "| `*bob*` | `from:*bob*` |"
     assert tables_in(table)[0].rows[0].cells == ("`*bob*`", "`from:*bob*`")
     assert plain_cell("`*bob*`") == "*bob*"
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("* is\n       * is not\n", "is; is not"),
+        ("* Push: once.\n       * Turn: twice.\n", "Push: once. Turn: twice."),
+        ("Values\n\n       * ``a`` (b)\n       * c\n", "Values: `a` (b); c"),
+        ("* In cue\n\n         * play\n         * stop\n\n       * Off\n", "In cue: play; stop; Off"),
+        ("1. a\n       2. b\n", "1. a; 2. b"),
+        ("**Bold**\n\n       Said.\n", "Bold Said."),
+    ],
+)
+def test_items_in_a_cell_are_parted(cell: str, expected: str) -> None:
+    table = read(f".. list-table::\n   :header-rows: 1\n\n   * - A\n     - B\n   * - x\n     - {cell}").text
+    assert tables_in(table)[0].rows[0].cells == ("x", expected)

@@ -50,6 +50,7 @@ _OF_PICTURES: Final = re.compile(r"(?:name|tag|version|size|width|height|format|
 _SIGNS: Final = {
     "nbsp": " ", "reg": "®", "trade": "™", "copy": "©", "deg": "°", "mdash": "—", "ndash": "–", "rarr": "→", "times": "×"
 }  # fmt: skip
+_ENDS_WORDS: Final = ")]}`*\"'%\u00bb\u201d\u2019"
 _LONGEST_NOTE: Final = 200
 """Of a footnote that stands in brackets where it is referred to."""
 _NO_ROOM: Final = (
@@ -344,16 +345,17 @@ class DoctreeWriter:
         return rows
 
     def _flat(self, children: Iterable[Any]) -> str:
-        """What stands in a cell, on one line."""
-        parts = []
+        """What stands in a cell, on one line: items of a list are parted by signs instead of marks."""
+        parts: list[str] = []
         for child in children:
             if isinstance(child, nodes.TextElement | nodes.Text):
                 parts.append(self._said(child))
             elif isinstance(child, nodes.line_block):
                 parts += self._lines_of(child)
             else:
-                parts += [block.replace("```", "") for block in self._block(child, 0, 0)]
-        return render.collapse(" ".join(part for part in parts if part)).strip()
+                blocks = self._block(child, 0, 0)
+                parts += [block if isinstance(block, render.Item) else block.replace("```", "") for block in blocks]
+        return render.collapse(_on_one_line([part for part in parts if part])).strip()
 
     def _said(self, node: Any) -> str:
         """Inline text on one line, code in backticks."""
@@ -401,6 +403,19 @@ class DoctreeWriter:
             )[:_LONGEST_REPLACED]
             self.unfinished.discard(key)
         return self.replaced[key]
+
+
+def _on_one_line(parts: Sequence[str]) -> str:
+    """Blocks behind each other, of which some may be items of lists, some of them in others."""
+    said, before, deep_before = "", False, 0
+    for part in parts:
+        deep = len(part) - len(part.lstrip(" "))
+        is_item = isinstance(part, render.Item)
+        if said and is_item and (said[-1].isalnum() or said[-1] in _ENDS_WORDS):
+            said += "; " if before and deep <= deep_before else ": "
+        said = f"{said.rstrip()} {part.lstrip(' ').removeprefix('- ') if is_item else part}"
+        before, deep_before = is_item or before, deep if is_item else deep_before
+    return said
 
 
 def _with_stars(said: str) -> str:
