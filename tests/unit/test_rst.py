@@ -144,6 +144,7 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
         ),
         ("#. Look:\n\n   .. figure:: a.png\n\n      Seen.\n", "1. Look:\n\n   ![Seen.]()"),
         (".. sectionauthor:: Ann <a@b>\n\nx", "x"),
+        (".. container:: cfloat-clear\n\n   X\n\nx\n\n.. container:: left\n\n   No.\n", "x\n\nNo."),
         (".. only:: html\n\n   a\n\n.. only:: latex or man\n\n   b\n\n.. only:: html or epub\n\n   c", "a\n\nc"),
         (".. only:: not html\n\n   a\n\n.. only:: not (latex)\n\n   b\n\n.. only:: draft\n\n   c", "b\n\nc"),
         (".. only:: html and man\n\n   a\n\n.. only:: latex\n\nb", "b"),

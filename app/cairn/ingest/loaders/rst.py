@@ -193,6 +193,8 @@ class _AnyDirective(Directive):  # type: ignore[misc]
             about = [nodes.paragraph("", "", *self._inline(rest))] if rest.strip() else []
             return self._labelled(said.format(version).strip(), [*about, *_inside(self._body())])
         if name in WRAPPERS:
+            if name == "container" and len("".join(self.content).strip()) == 1:
+                return []  # it ends what floats beside the text, and has a sign because it may not be empty
             return self._body(with_argument=name in ARGUMENT_IS_TEXT)
         if name in HEADED:
             body = _inside(self._body())
