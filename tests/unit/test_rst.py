@@ -91,7 +91,7 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
         (".. |c| unicode:: U+00A9 .. a sign\n\n|c| Ann", "© Ann"),
         ("| one\n| two\n  more\n|\n|   three", "- one\n- two more\n- three"),
         ("**A**\n | one\n | two\n\n- | three\n  | four\n\n| five", "**A**\n\n- one\n- two\n- three\n  four\n\nfive"),
-        (".. list-table::\n\n   * - A\n   * - | b\n       | c\n", "|  |\n| --- |\n| A |\n| b c |"),
+        (".. list-table::\n\n   * - A\n   * - | b\n       | c\n", "- A\n- b c"),
         ("+---+--+\n| a | b\n+---+--+\n\nx", "```\n+---+--+\n| a | b\n+---+--+\n```\n\nx"),
         ("*open and `open", "*open and `open"),
         ("a\n  badly\n indented", "**a**\n\nbadly\n\nindented"),
@@ -406,3 +406,34 @@ def test_stars_in_cells_are_no_emphasis_of_the_row() -> None:
 def test_items_in_a_cell_are_parted(cell: str, expected: str) -> None:
     table = read(f".. list-table::\n   :header-rows: 1\n\n   * - A\n     - B\n   * - x\n     - {cell}").text
     assert tables_in(table)[0].rows[0].cells == ("x", expected)
+
+
+MOST = "A picture of a long name, 40 signs long"
+ICONS = (
+    ".. |open-lock| image:: a.png\n   :width: 4\n\n.. |gh| image:: b.png\n   :alt: GitHub\n\n"
+    f".. |shot| image:: c.png\n   :alt: {MOST}.\n\n.. |most| image:: c.png\n   :alt: {MOST}\n\n"
+    ".. |grn| raw:: html\n\n   <i></i>\n\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("* - |open-lock|\n     - Plain.\n   * - |gh|\n     - Code.\n", [("open lock", "Plain."), ("GitHub", "Code.")]),
+        (
+            "* - |shot|\n     - No.\n   * - .. image:: a.png\n          :alt: On\n     - Yes.",
+            [("shot", "No."), ("On", "Yes.")],
+        ),
+        ("* - |gh| Git\n     - Plain.\n   * - |most|\n     - b", [("Git", "Plain."), (MOST, "b")]),
+    ],
+)  # fmt: skip
+def test_a_cell_that_is_an_icon_is_what_the_icon_is_called(rows: str, expected: list[tuple[str, str]]) -> None:
+    table = read(f"{ICONS}.. list-table::\n\n   {rows}").text
+    assert [row.cells for row in tables_in(table)[0].rows] == expected
+
+
+def test_a_table_of_one_column_is_a_list() -> None:
+    rows = "* - |grn|\n     - **Paused** (now)\n   * - |grn|\n     - Done\n"
+    assert read(f"{ICONS}.. list-table::\n\n   {rows}").text == "- Paused (now)\n- Done"
+    headed = ".. list-table::\n   :header-rows: 1\n\n   * - Name\n   * - a\n   * - b\n"
+    assert [row.cells for row in tables_in(read(headed).text)[0].rows] == [("a",), ("b",)]

@@ -172,7 +172,7 @@ class _AnyDirective(Directive):  # type: ignore[misc]
         self.argument, self.options = self._head()
         kind = name.rpartition(":")[2]
         if name in ("image", "raw"):  # a substitution needs something that it stands for
-            return [nodes.image("", uri="")]
+            return [nodes.image("", uri="", alt=self.options.get("alt", ""), is_picture=name == "image")]
         if name == "literalinclude" and self.argument:  # what the text above it leads to
             return [nodes.paragraph("", "", nodes.inline("", render.left_out(self.argument)))]
         if name in LEFT_OUT or kind.startswith(("auto", "current")):

@@ -13,6 +13,7 @@ from docutils import nodes
 
 from cairn.ingest.loaders import render
 from cairn.ingest.loaders.render import STAR
+from cairn.ingest.loaders.sphinx_words import in_words
 from cairn.language.lexicon import every
 from cairn.language.tables import render_table
 from cairn.language.text import fold_line
@@ -50,6 +51,8 @@ _OF_PICTURES: Final = re.compile(r"(?:name|tag|version|size|width|height|format|
 _SIGNS: Final = {
     "nbsp": " ", "reg": "®", "trade": "™", "copy": "©", "deg": "°", "mdash": "—", "ndash": "–", "rarr": "→", "times": "×"
 }  # fmt: skip
+_LONGEST_ICON: Final = 39  # bound: tests/unit/test_rst.py
+"""Characters of what is told of a picture, so that it is what an icon is called."""
 _ENDS_WORDS: Final = ")]}`*\"'%\u00bb\u201d\u2019"
 _LONGEST_NOTE: Final = 200
 """Of a footnote that stands in brackets where it is referred to."""
@@ -318,9 +321,7 @@ class DoctreeWriter:
         return iter(())
 
     def _tabulated(self, node: Any, depth: int) -> Iterator[str]:
-        rows = [[self._flat(cell) for cell in row] for row in node.rows]
-        if block := render_table(rows, header_rows=node.header_rows):
-            yield block
+        yield from _rows([[self._flat(cell) for cell in row] for row in node.rows], node.header_rows)
 
     def _table(self, node: Any, depth: int) -> Iterator[str]:
         for one in node.children:
@@ -329,8 +330,7 @@ class DoctreeWriter:
         lines = [row for group in node.children for part in group.children if isinstance(part, nodes.thead | nodes.tbody)
                  for row in part.children]  # fmt: skip
         header = sum(isinstance(row.parent, nodes.thead) for row in lines)
-        if block := render_table(self._grid(lines), header_rows=header):
-            yield block
+        yield from _rows(self._grid(lines), header)
 
     def _grid(self, lines: Iterable[Any]) -> list[list[str]]:
         """Rows of cells."""
@@ -344,7 +344,7 @@ class DoctreeWriter:
             rows.append(row)
         return rows
 
-    def _flat(self, children: Iterable[Any]) -> str:
+    def _flat(self, children: Sequence[Any]) -> str:
         """What stands in a cell, on one line: items of a list are parted by signs instead of marks."""
         parts: list[str] = []
         for child in children:
@@ -355,7 +355,19 @@ class DoctreeWriter:
             else:
                 blocks = self._block(child, 0, 0)
                 parts += [block if isinstance(block, render.Item) else block.replace("```", "") for block in blocks]
-        return render.collapse(_on_one_line([part for part in parts if part])).strip()
+        return render.collapse(_on_one_line([part for part in parts if part])).strip() or self._icon(children)
+
+    def _icon(self, cell: Sequence[Any]) -> str:
+        """What a cell says that is a picture alone: what is told of it, or the name of a substitution, which says as much."""
+        for node in (one for child in cell for one in child.findall()):
+            if isinstance(node, nodes.image) and node.get("alt"):
+                return _brief(str(node["alt"]))
+            if isinstance(node, nodes.substitution_reference):
+                name = str(node.get("refname") or node.astext())
+                for picture in self.definitions[name].children if name in self.definitions else ():
+                    if isinstance(picture, nodes.image) and picture.get("is_picture"):
+                        return _brief(str(picture["alt"])) or in_words(name)
+        return ""
 
     def _said(self, node: Any) -> str:
         """Inline text on one line, code in backticks."""
@@ -403,6 +415,22 @@ class DoctreeWriter:
             )[:_LONGEST_REPLACED]
             self.unfinished.discard(key)
         return self.replaced[key]
+
+
+def _brief(alt: str) -> str:
+    """A name; a sentence on what a screenshot shows is none."""
+    alt = render.collapse(alt).strip()
+    return alt if len(alt) <= _LONGEST_ICON else ""
+
+
+def _rows(rows: Sequence[Sequence[str]], header_rows: int) -> Iterator[str]:
+    """A table; where a single column says something, and nothing stands above it, its rows as a list."""
+    told = {column for row in rows for column, cell in enumerate(row) if cell}
+    if header_rows or len(told) != 1 or len(rows) < 2:
+        yield from filter(None, [render_table(rows, header_rows=header_rows)])
+        return
+    (column,) = told
+    yield from (render.item(0, "-", row[column]) for row in rows if row[column:] and row[column])
 
 
 def _on_one_line(parts: Sequence[str]) -> str:
