@@ -101,6 +101,17 @@ def test_what_stands_below_a_picture_is_no_sentence_of_what_is_shown() -> None:
     assert shown(text, "Open the report.") == "Open the report. [1]\n\nRead it.\n\n1. Look here.\n2. And there."
 
 
+def test_the_rest_of_an_item_that_begins_with_a_picture_is_no_code() -> None:
+    caption = picture("Report of the job.")
+    text = f"    {caption}\n\n    Note: Jobs are kept.\n\n    Nothing is kept for longer.\n\n    {caption}\n\n  - Old: No.\n"
+    assert [block.kind for block in blocks_in(text)] == ["other", "prose", "prose", "other", "list"]
+    assert (
+        shown(text, "Nothing is kept for longer.")
+        == "Note: Jobs are kept.\n\nNothing is kept for longer. [1]\n\n  - Old: No."
+    )
+    assert [block.kind for block in blocks_in(f"    {caption}\n\n    run --now\n    -----\n")] == ["other", "code"]
+
+
 def test_code_is_shown_with_the_sentence_before_it_and_its_number_stands_behind_the_fence() -> None:
     part = f"{'It is old. ' * 40}Then protect it.\n\n```sh\nhtpasswd -c .users ada\n\nls\n```"
     assert shown(in_long_section(part), "htpasswd -c .users ada") == (

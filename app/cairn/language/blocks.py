@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import pairwise
 from typing import Any, Final, Literal
 
 from cairn.language.code_fences import FENCE, cut_off_fence
@@ -160,7 +161,7 @@ def _parsed(text: str, first: int, last: int) -> Iterator[Block]:
         elif token.type == "fence":
             yield _fenced(text, starts, token)
         elif token.type == "code_block":
-            yield _indented(text, span(token.map))
+            yield from _indented(text, span(token.map))
         elif token.type in ("hr", "html_block"):
             start, end = span(token.map)
             yield Block("prose" if _has_words(text[start:end]) else "other", start, end)
@@ -179,15 +180,41 @@ def _fenced(text: str, starts: list[int], token: Any) -> Block:
     )  # fmt: skip
 
 
-def _indented(text: str, span: Span) -> Block:
-    """Code, or a paragraph that is set in, as in manual pages: what begins like a sentence and ends like one."""
+def _indented(text: str, span: Span) -> Iterator[Block]:
+    """Code, or a paragraph that is set in, as in manual pages: what begins like a sentence and ends like one. What stands below a
+    picture is no line of either, so that the rest of an item is read that begins with one."""
     start, end = span
+    if "![" in text[start:end]:
+        lines = line_starts(text, start, end)
+        for begins, ends in pairwise([*lines, end]):
+            line = text[begins:ends]
+            if "![" in line and is_rule(line):
+                yield from _set_in(text, start, begins)
+                yield Block("other", begins, begins + len(line.rstrip()))
+                start = ends
+    yield from _set_in(text, start, end)
+
+
+def _set_in(text: str, start: int, end: int) -> Iterator[Block]:
+    """Of what is set in, code as one block, or its paragraphs; what begins like no sentence belongs to the one before."""
+    start += len(text[start:end]) - len(text[start:end].lstrip("\n"))
+    end = start + len(text[start:end].rstrip())
     said = text[start:end].strip()
-    if said[:1].isupper() and _SETTLED.search(said[-6:]):
-        return Block("prose", start, end)
-    return Block("code", start, end, body=span)
+    if not said:
+        return
+    if not (said[:1].isupper() and _SETTLED.search(said[-6:])):
+        yield Block("code", start, end, body=(start, end))
+        return
+    margin = text[start : text.index(said[0], start)]
+    for gap in _PARAGRAPHS.finditer(text, start, end):
+        begins = gap.end() + len(margin)
+        if text.startswith(margin, gap.end()) and text[begins : begins + 1].isupper():
+            yield Block("prose", start, gap.start())
+            start = gap.end()
+    yield Block("prose", start, end)
 
 
+_PARAGRAPHS: Final = re.compile(r"\n(?:[ \t]*+\n)++")
 _TAG: Final = re.compile(r"<[^<>]*>")
 
 
