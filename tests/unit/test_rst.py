@@ -143,6 +143,15 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
             "1. **Is it?**\n\n   It is.\n\n2. **Go on**\n\n   No.",
         ),
         ("#. Look:\n\n   .. figure:: a.png\n\n      Seen.\n", "1. Look:\n\n   ![Seen.]()"),
+        (
+            ".. figure:: a.png\n\n   Your stats at a glance (updated every hour).\n\n.. figure:: b.png\n\n"
+            "   Click it, and then the chat ends.\n",
+            "Your stats at a glance (updated every hour).\n\n![Click it, and then the chat ends.]()",
+        ),
+        (
+            ".. figure:: a.png\n\n   The view of a deck before it is played\n",
+            "![The view of a deck before it is played]()",
+        ),
         (".. sectionauthor:: Ann <a@b>\n\nx", "x"),
         (".. container:: cfloat-clear\n\n   X\n\nx\n\n.. container:: left\n\n   No.\n", "x\n\nNo."),
         (".. only:: html\n\n   a\n\n.. only:: latex or man\n\n   b\n\n.. only:: html or epub\n\n   c", "a\n\nc"),

@@ -53,6 +53,8 @@ _SIGNS: Final = {
 }  # fmt: skip
 _LONGEST_ICON: Final = 39  # bound: tests/unit/test_rst.py
 """Characters of what is told of a picture, so that it is what an icon is called."""
+_SENTENCE: Final = 8  # bound: tests/unit/test_rst.py
+"""Words below a picture that end in a full stop, so that they are a sentence: fewer are mostly its name."""
 _ENDS_WORDS: Final = ")]}`*\"'%\u00bb\u201d\u2019"
 _LONGEST_NOTE: Final = 200
 """Of a footnote that stands in brackets where it is referred to."""
@@ -290,7 +292,10 @@ class DoctreeWriter:
             yield render.paragraph(render.run_in(said) if len(said) <= _LONGEST_TERM else said)
 
     def _caption(self, node: Any, depth: int) -> Iterator[str]:
-        if block := render.picture(self._said(node)):
+        said = self._said(node)
+        if said.endswith((".", ".)")) and len(said.split()) >= _SENTENCE:
+            yield render.paragraph(said)  # it tells what is so, or what to do, and not only what is seen
+        elif block := render.picture(said):
             yield block
 
     def _lines(self, node: Any, depth: int) -> Iterator[str]:
