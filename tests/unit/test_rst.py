@@ -446,3 +446,19 @@ def test_a_table_of_one_column_is_a_list() -> None:
     assert read(f"{ICONS}.. list-table::\n\n   {rows}").text == "- Paused (now)\n- Done"
     headed = ".. list-table::\n   :header-rows: 1\n\n   * - Name\n   * - a\n   * - b\n"
     assert [row.cells for row in tables_in(read(headed).text)[0].rows] == [("a",), ("b",)]
+
+
+@pytest.mark.parametrize(
+    ("defined", "cell", "expected"),
+    [
+        (".. |br| raw:: html\n\n   <br />\n\n", "new |br|\\ a:``b`` |br|\\ \\*c\\*", "new; a:`b`; `*c*`"),
+        ("", "new |br| open", "new; open"),
+        ("", f"{'a' * 60} |br| b", f"{'a' * 60}; b"),
+        ("", f"{'a' * 61} |br| b", f"{'a' * 61} b"),
+        ("", "It is. |br| So. |br|", "It is. So."),
+    ],
+)
+def test_values_on_lines_of_their_own_in_a_cell_are_parted(defined: str, cell: str, expected: str) -> None:
+    table = read(f'{defined}.. csv-table::\n   :header: A, B\n\n   x, "{cell}"\n   y, z\n').text
+    assert tables_in(table)[0].rows[0].cells == ("x", expected)
+    assert read(f"{defined}.. |s| unicode:: 0x41\n\nOne |br| two |s|.\n").text == "One two A."

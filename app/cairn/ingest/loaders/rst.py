@@ -20,7 +20,7 @@ from cairn.errors import EmptyDocumentError, ParserLimitError
 from cairn.ingest.loaders import render
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.render import STAR
-from cairn.ingest.loaders.rst_text import DoctreeWriter, caption, tabulated
+from cairn.ingest.loaders.rst_text import BREAK, DoctreeWriter, caption, tabulated
 from cairn.ingest.loaders.sphinx_words import (
     ADMONITIONS,
     ARGUMENT_IS_TEXT,
@@ -48,6 +48,8 @@ _OPTION: Final = re.compile(r":([\w:+. -]{1,60}):(?:[ \t]++|$)")
 _CHARACTER: Final = re.compile(r"(?:0x|x|\\x|U\+?|u|\\u|&#x)([0-9a-fA-F]{1,6});?|(\d{1,7})", re.IGNORECASE)
 _STAR: Final = re.compile(r"(?<!\\)\\\*")
 """A star that the author says is text: a backslash stands before it, which docutils drops but in code."""
+_NO_TEXT: Final = dict.fromkeys(map(ord, (STAR, BREAK)), "\ufffd")
+_BREAK: Final = re.compile(r"<br\s{0,9}/?>", re.IGNORECASE)
 _UNREAD: Final = "docutils cannot read it as reStructuredText, so it is read as plain text"
 
 
@@ -59,7 +61,7 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     text = decode(content).replace("\r\n", "\n").removeprefix("\ufeff").replace("\0", "\ufffd")
     try:
         with _own_directives(text):
-            tree = _parse(_STAR.sub(rf"\\{STAR}", text.replace(STAR, "\ufffd")))
+            tree = _parse(_STAR.sub(rf"\\{STAR}", text.translate(_NO_TEXT)))
         writer = DoctreeWriter(tree)
         read = LoadedText(writer.text(), title=writer.title)
     except RecursionError:
@@ -171,6 +173,8 @@ class _AnyDirective(Directive):  # type: ignore[misc]
         name = self.name.lower()
         self.argument, self.options = self._head()
         kind = name.rpartition(":")[2]
+        if name == "raw" and _BREAK.fullmatch("".join(self.content).strip()):
+            return [nodes.inline("", BREAK)]
         if name in ("image", "raw"):  # a substitution needs something that it stands for
             return [nodes.image("", uri="", alt=self.options.get("alt", ""), is_picture=name == "image")]
         if name == "literalinclude" and self.argument:  # what the text above it leads to

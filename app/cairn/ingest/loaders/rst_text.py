@@ -38,6 +38,10 @@ _SILENT: Final = (nodes.image, nodes.raw, nodes.system_message, nodes.comment)
 """What stands in a line and is no text of it."""
 _NOTE: Final = "\0"
 """Where a footnote is referred to. Its number goes, with the blank before it: it would read as one of the answer's sources."""
+BREAK: Final = "\ufdd1"
+"""Where a line ends before it is full: between values in a cell, elsewhere a blank. As `STAR`, no text has it."""
+_LONGEST_VALUE: Final = 60  # bound: tests/unit/test_rst.py
+"""Characters of a line in a cell, so that it is a value; those of sentences end where they are full."""
 _WORD: Final = r"[\w./:@=$%&+~#?*-]"
 _STARRED: Final = re.compile(rf"`[^`\n]*`|(?<!{_WORD})(?<!`){_WORD}*+{STAR}(?:[^\s`]*{STAR})?{_WORD}*+(?!`)")
 """A word with stars that are text, or code, where they are no markup."""
@@ -49,7 +53,8 @@ _MOST_BETWEEN: Final = 8
 """Blocks below an item that belong to it although they are not set in."""
 _OF_PICTURES: Final = re.compile(r"(?:name|tag|version|size|width|height|format|type|url|path|id)\Z", re.IGNORECASE)
 _SIGNS: Final = {
-    "nbsp": " ", "reg": "®", "trade": "™", "copy": "©", "deg": "°", "mdash": "—", "ndash": "–", "rarr": "→", "times": "×"
+    "nbsp": " ", "reg": "®", "trade": "™", "copy": "©", "deg": "°", "mdash": "—", "ndash": "–", "rarr": "→", "times": "×",
+    "br": BREAK,
 }  # fmt: skip
 _LONGEST_ICON: Final = 39  # bound: tests/unit/test_rst.py
 """Characters of what is told of a picture, so that it is what an icon is called."""
@@ -144,7 +149,7 @@ class DoctreeWriter:
         """The document."""
         blocks = list(self._blocks(self.tree, 0, 0))
         self.title = self.title and self.title.replace(STAR, "*")
-        return render.join(blocks).replace(STAR, "*")
+        return render.join(blocks).replace(STAR, "*").replace(BREAK, " ")
 
     def _blocks(self, node: Any, level: int, depth: int) -> Iterator[str]:
         """What stands in a node. `level`: of the headings; `depth`: of lists and what is said of terms around it."""
@@ -354,7 +359,7 @@ class DoctreeWriter:
         parts: list[str] = []
         for child in children:
             if isinstance(child, nodes.TextElement | nodes.Text):
-                parts.append(self._said(child))
+                parts.append(self._said(child, in_cell=True))
             elif isinstance(child, nodes.line_block):
                 parts += self._lines_of(child)
             else:
@@ -374,9 +379,10 @@ class DoctreeWriter:
                         return _brief(str(picture["alt"])) or in_words(name)
         return ""
 
-    def _said(self, node: Any) -> str:
+    def _said(self, node: Any, *, in_cell: bool = False) -> str:
         """Inline text on one line, code in backticks."""
         text = "".join(self._pieces(node)).replace(f" {_NOTE}", "").replace(_NOTE, "")
+        text = _without_breaks(text, in_cell=in_cell) if BREAK in text else text
         return _with_stars(render.collapse(text).strip())
 
     def _pieces(self, node: Any) -> Iterator[str]:
@@ -420,6 +426,13 @@ class DoctreeWriter:
             )[:_LONGEST_REPLACED]
             self.unfinished.discard(key)
         return self.replaced[key]
+
+
+def _without_breaks(text: str, *, in_cell: bool) -> str:
+    """Lines on one, in a cell parted by signs where all of them are values."""
+    lines = [*filter(None, map(str.strip, text.split(BREAK)))]
+    values = in_cell and all(len(line) <= _LONGEST_VALUE and line[-1] not in ".:;,!?" for line in lines)
+    return ("; " if values else " ").join(lines)
 
 
 def _brief(alt: str) -> str:
