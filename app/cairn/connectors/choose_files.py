@@ -18,9 +18,10 @@ SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__"})
 """What tools have put there; no documents."""
 GENERATED: Final = (
     ".min.js", ".min.mjs", ".min.css", ".pack.js", ".js.map", ".mjs.map", ".css.map", ".lock", "package-lock.json",
-    "pnpm-lock.yaml",
+    "pnpm-lock.yaml", ".po", ".pot",
 )  # fmt: skip
-"""How names of files end that programs have made for programs, and that stand among the pages of a manual; no documents."""
+"""How names of files end that programs have made for programs, and that stand among the pages of a manual; no documents.
+Catalogues of translations (gettext) hold each sentence of a manual once more, and beside it in another language."""
 MOST_PATTERNS: Final = 100
 LONGEST_PATTERN: Final = 300
 SEPARATORS: Final = re.compile(r"[,\n]")
