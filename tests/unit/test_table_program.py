@@ -595,3 +595,26 @@ def test_several_salaries_of_one_are_no_sum(monkeypatch: pytest.MonkeyPatch) -> 
     condition = ParsedCondition(FIELD, "=", ("Mill Field",))
     assert parsed("salary of Mill Field", "sum", condition, measure=YIELD) is None
     assert parsed("total salary of Mill Field", "sum", condition, measure=YIELD) is not None
+
+
+@pytest.mark.parametrize(
+    ("question", "known"),
+    [
+        ("What are the Hill soil fields?", False),
+        ("Which fields of Hill soils are there?", False),
+        ("Quels fields de sols de Hill existent ?", False),
+        ("Which plots are in the field Hill?", True),
+        ("Which plots have the field of Hill?", True),
+        ("Which Hill plot fields are there?", True),
+        ("What soils has Hill?", True),
+    ],
+)
+def test_a_cell_is_no_part_of_what_its_column_is_called_by(question: str, known: bool) -> None:
+    assert (parsed(question, "list", ParsedCondition(FIELD, "=", ("Hill",)), named=NAME) is not None) == known
+
+
+def test_a_column_may_be_called_by_a_word_that_else_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kind is one, "types"."""
+    header = tuple("Type" if one == "Field" else one for one in TABLE.header)
+    monkeypatch.setitem(globals(), "TABLE", replace(TABLE, header=header))
+    assert parsed("What are the Hill soil types?", "list", ParsedCondition(FIELD, "=", ("Hill",)), named=NAME) is None

@@ -204,6 +204,29 @@ def _check_words(question: str, parsed: ParsedQuestion, table: TableSketch, cell
         held = {word for key in {*column.keys} for word in key.split()} if kind == "text" else set()
         if any(_is_one_of(word, held) and not _is_one_of(word, known) for word in said):
             raise Unsayable
+    if parsed.asked in ("list", "value") and any(
+        _is_of_another(tokens_of(question), one, table, known) for one in parsed.conditions if one.compared == "="
+    ):
+        raise Unsayable
+
+
+def _is_of_another(said: Sequence[str], one: ParsedCondition, table: TableSketch, known: Collection[str]) -> bool:
+    """Whether a cell is a part of what is called by the name of its own column: "workflow trigger types", "types of workflow
+    triggers", where the type "Workflow" is one of permissions, and nothing of the table is called a trigger."""
+    cells = {word for value in one.values for word in tokens_of(value)}
+    kind = header_words(table.header[one.column])
+    if not cells.isdisjoint(kind):
+        return False
+    read = "".join(
+        "h" if _is_one_of(word, kind) else "c" if _is_one_of(word, cells) else "s" if word in ALL_STOP_WORDS
+        else "k" if _is_one_of(word, known) or not word.isalpha() else "x"
+        for word in said
+    )  # fmt: skip
+    return _OF_ANOTHER.search(read) is not None
+
+
+_OF_ANOTHER: Final = re.compile(r"cx+h|hs+(?:x+s*c|c+x)")
+"""Of words: one of the name of a column, of a cell in it, one that says nothing, and one that nothing of the table is called."""
 
 
 def _is_one_of(word: str, others: Collection[str]) -> bool:
