@@ -46,11 +46,11 @@ CROSS JOIN LATERAL (
     ) ORDER BY c.position) AS yearly,
     array_agg(CASE WHEN c.position > 0 AND NOT EXISTS (
       SELECT 1 FROM unnest(c.keys) AS cell (key) WHERE cell.key <> ALL (
-        '{"",yes,no,y,n,true,false,x,ja,nein,wahr,falsch,oui,non,vrai,faux,si,verdadero,falso,vero}'::text[])
+        '{"",yes,no,y,n,true,false,x,ja,nein,wahr,falsch,oui,non,vrai,faux,si,verdadero,falso,vero,✅,✓,✔,☑,🗸,👍,❌,✗,✘,✖,🚫,⛔,👎}'::text[])
     ) THEN (
       SELECT CASE WHEN count(DISTINCT cell.key) = 1 THEN min(cell.key) END
       FROM unnest(c.keys) AS cell (key)
-      WHERE cell.key = ANY ('{yes,y,true,x,ja,wahr,oui,vrai,si,verdadero,vero}'::text[])
+      WHERE cell.key = ANY ('{yes,y,true,x,ja,wahr,oui,vrai,si,verdadero,vero,✅,✓,✔,☑,🗸,👍}'::text[])
     ) END ORDER BY c.position) AS flags
   FROM rag.table_columns c WHERE c.tenant_id = $1 AND c.document_id = n.document_id AND c.ordinal = n.ordinal
 ) AS kinds

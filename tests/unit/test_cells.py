@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import datetime
+import re
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
-from cairn.language.cells import combine_units, decimal_mark, key_of, mark_beside_small, read_cell, read_number
+from cairn.language.cells import (
+    NO_SIGNS,
+    YES_SIGNS,
+    combine_units,
+    decimal_mark,
+    key_of,
+    mark_beside_small,
+    read_cell,
+    read_number,
+)
 
 
 @pytest.mark.parametrize(
@@ -138,6 +149,25 @@ def test_numbers_of_different_units_are_not_added() -> None:
     assert combine_units(["$#", "€#"]) is None
     assert combine_units(["$#m", "$#bn"]) is None
     assert combine_units(["#kg", ""]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("✅", "✅"), ("✔️", "✔"), ("❌ ⁸", "❌"), ("✅ ⁵, ⁷", "✅"), ("✓ (1)", "✓"), (":x:", "❌"), (":white_check_mark:", "✅"),
+        ("🔶", ""), ("×", ""), ("–", ""), ("x", "x"), ("✅ since 4", "since 4"), (":warning:", "warning"),
+    ],
+)  # fmt: skip
+def test_a_sign_says_yes_or_no(text: str, key: str) -> None:
+    assert key_of(text, read_cell(text, ".")) == key
+
+
+def test_the_statement_knows_the_signs_for_yes_and_no() -> None:
+    text = (Path(__file__).parents[2] / "sql" / "queries" / "tables.sql").read_text(encoding="utf-8")
+    known, yes = ({*found.split(",")} for found in re.findall(r"'\{([^{}']*,x,[^{}']*)\}'", text))
+    assert known >= YES_SIGNS | NO_SIGNS
+    assert yes >= YES_SIGNS
+    assert yes.isdisjoint(NO_SIGNS)
 
 
 def test_a_label_is_called_without_its_footnote() -> None:

@@ -618,3 +618,24 @@ def test_a_column_may_be_called_by_a_word_that_else_says_nothing(monkeypatch: py
     header = tuple("Type" if one == "Field" else one for one in TABLE.header)
     monkeypatch.setitem(globals(), "TABLE", replace(TABLE, header=header))
     assert parsed("What are the Hill soil types?", "list", ParsedCondition(FIELD, "=", ("Hill",)), named=NAME) is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "compared", "meant"),
+    [
+        (["✅", "❌", "✅"], "=", ("✅",)),
+        (["✅", "❌", "✅"], "not", ("❌",)),
+        (["✅", "❌", "✅"], "empty", ("❌",)),
+        (["✅", "❌", "✅"], "filled", ("✅",)),
+        (["✅", "❌", ""], "not", ("❌",)),  # what is empty beside a no is not known
+        (["✅", "", "✅"], "not", ("",)),
+        (["✅", "", "✅"], "empty", ("",)),
+    ],
+)
+def test_signs_say_yes_and_no(monkeypatch: pytest.MonkeyPatch, keys: list[str], compared: Any, meant: Any) -> None:
+    columns = (*CELLS.columns[:PAID], ColumnCells(keys, keys, [None] * 3))
+    monkeypatch.setitem(globals(), "CELLS", replace(CELLS, columns=columns))
+    monkeypatch.setitem(globals(), "TABLE", replace(TABLE, flags=(*TABLE.flags[:PAID], "✅")))
+    found = parsed("which plots have paid", "list", ParsedCondition(PAID, compared), named=NAME)
+    assert found is not None
+    assert found.conditions[0].keys == meant

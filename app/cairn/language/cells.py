@@ -256,7 +256,28 @@ def key_of(text: str, cell: ReadCell) -> str:
         return text if is_year(text) else ""
     if cell.kind == "nothing" or len(text) > LONGEST_KEY:
         return ""
-    return " ".join(tokens_of(_FOOTNOTE.sub("", text)))
+    text = _FOOTNOTE.sub("", text)
+    return sign_of(text) or " ".join(tokens_of(text))
+
+
+YES_SIGNS: Final = frozenset("✅✓✔☑🗸👍")
+NO_SIGNS: Final = frozenset("❌✗✘✖🚫⛔👎")
+"""Alone in a cell they say yes and no, in any language; a "×" may say either."""
+_CALLED_SIGNS: Final = {
+    **dict.fromkeys(("white_check_mark", "heavy_check_mark", "ballot_box_with_check", "+1"), "✅"),
+    **dict.fromkeys(("x", "heavy_multiplication_x", "no_entry", "no_entry_sign", "-1"), "❌"),
+}
+_SIGN: Final = re.compile(r"(?::([a-z0-9_+-]{1,40}):|([^\w\s:]))\ufe0f?[\s¹²³⁰⁴-⁹,;]*")
+"""One, as it is or as Markdown calls it, with the numbers of its footnotes behind it."""
+
+
+def sign_of(text: str) -> str | None:
+    """The sign by which a cell says yes or no and nothing else; None of others."""
+    found = _SIGN.fullmatch(text)
+    if found is None:
+        return None
+    sign = _CALLED_SIGNS.get(found[1]) if found[1] else found[2]
+    return sign if sign in YES_SIGNS or sign in NO_SIGNS else None
 
 
 def combine_units(units: Sequence[str]) -> str | None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from cairn.domain.computation import CellCondition
+from cairn.language.cells import NO_SIGNS
 from cairn.query.table_limits import is_all_said
 from cairn.query.table_reading import TableReading
 from cairn.query.table_words import NEGATIONS
 
 _EMPTY: Final = ""
 """The key of a cell that says nothing; in a column of dates no other cell has it."""
-_NO: Final = ("no", "n", "false", "nein", "falsch", "non", "faux", "falso")
+_NO: Final = ("no", "n", "false", "nein", "falsch", "non", "faux", "falso", *sorted(NO_SIGNS))
 """Keys of cells that say no, in a column that says no more than yes or no; an empty one may be not known."""
 
 

@@ -17,7 +17,7 @@ from typing import Final
 from cairn.domain.computation import MOST_LISTED, CellCondition, CellInterval, Comparison, Computation, Operation
 from cairn.domain.table import TableCells, TableSketch
 from cairn.domain.table_parsing import Asked, Kind, Mention, TableView
-from cairn.language.cells import is_year, read_cell, tokens_of
+from cairn.language.cells import YES_SIGNS, is_year, read_cell, tokens_of
 from cairn.language.dates import months_in
 from cairn.language.text import fold
 from cairn.language.tokens import ALL_STOP_WORDS, same_word
@@ -52,7 +52,7 @@ from cairn.query.table_words import (
 )
 
 _YES: Final = frozenset(
-    ["yes", "y", "true", "x", "ja", "j", "wahr", "oui", "o", "vrai", "si", "s", "verdadero", "vero"]
+    ["yes", "y", "true", "x", "ja", "j", "wahr", "oui", "o", "vrai", "si", "s", "verdadero", "vero", *YES_SIGNS]
 )
 _COMPARISONS: Final[dict[str, Comparison]] = {">": "more", ">=": "at_least", "<": "less", "<=": "at_most", "=": "equal"}
 _MOST_CONDITIONS: Final = 3  # bound: tests/unit/test_table_program.py
@@ -309,10 +309,15 @@ def _limits(question: str, parsed: ParsedQuestion, table: TableSketch, cells: Ta
             raise Unsayable  # what could not be read
         if one.compared.startswith("col"):
             found = _with_columns(found, one)
+        elif kind == "flag" and one.compared in ("empty", "filled") and "" not in cells.columns[one.column].keys:
+            found = _with_keys(found, one.column, cells, one.compared == "filled", lambda key: key in _YES)
         elif one.compared in ("empty", "filled"):
             found = _with_keys(found, one.column, cells, one.compared == "empty", lambda key: key == "")
         elif kind == "flag":
-            found = _with_keys(found, one.column, cells, one.compared == "=", lambda key: key in _YES)
+            unknown = any(key and key not in _YES for key in cells.columns[one.column].keys)  # beside a no
+            either = _YES | ({""} if unknown else set())
+            yes = one.compared == "="
+            found = _with_keys(found, one.column, cells, yes, (_YES if yes else either).__contains__)
         elif kind == "text":
             found = _with_texts(found, question, one, table, cells, view.columns[one.column].values)
         elif kind == "date":
