@@ -364,6 +364,15 @@ def test_the_date_that_is_asked_for_is_said_once() -> None:
     assert (written.value, written.named) == ("2", ("R2: 2", "R1: 1"))
 
 
+def test_a_cell_of_the_row_that_is_named_is_told_with_its_column() -> None:
+    """A sign alone says nothing."""
+    found = Computation("listing", asked=1, conditions=(CellCondition(0, ("r1",), ("R1",)),))
+    cells = of_cells(rows=1, kept=1, asked=1, cells=[{**cell(1), "asked": "✅", "text": None}])
+    written = word_computed(found, cells, sketch(("Client", "Log in")), "en")
+    assert written is not None
+    assert written.named == ("Log in: ✅",)
+
+
 @pytest.mark.parametrize(
     ("dated", "told"), [(True, "Latest of 3 values of “Made”"), (False, "Highest of 3 values of “Made”")]
 )

@@ -639,3 +639,22 @@ def test_signs_say_yes_and_no(monkeypatch: pytest.MonkeyPatch, keys: list[str], 
     found = parsed("which plots have paid", "list", ParsedCondition(PAID, compared), named=NAME)
     assert found is not None
     assert found.conditions[0].keys == meant
+
+
+@pytest.mark.parametrize(
+    ("question", "flags", "known"),
+    [
+        ("Is A-7 watered?", 2, True),
+        ("Is A-7 any good?", 2, False),
+        ("Is A-7 any good?", 1, True),
+    ],
+)
+def test_of_several_columns_that_say_yes_one_must_be_named(
+    monkeypatch: pytest.MonkeyPatch, question: str, flags: int, known: bool
+) -> None:
+    said = (None, *["yes"] * flags, *[None] * (5 - flags))
+    monkeypatch.setitem(
+        globals(), "TABLE", replace(TABLE, header=("Plot", "Watered", *TABLE.header[2:]), flags=said, numeric=(False,) * 6)
+    )
+    asked = parsed(question, "value", ParsedCondition(NAME, "=", ("A-7",)), measure=FIELD)
+    assert (asked is not None) == known

@@ -360,6 +360,8 @@ class _Writer:
         if cell["asked"] and cell["asked"] not in (cell["label"], cell["text"]):
             parts.append(cell["asked"])
         name = ", ".join(map(row_as_read, filter(None, parts)))
+        if self.found.operation == "listing" and self.found.asked and parts == [cell["asked"]]:
+            name = f"{self.header[self.found.asked]}: {name}"  # "✅" alone says nothing
         if cell["text"] is None and not self.found.grouped:
             return name
         other = (

@@ -565,6 +565,8 @@ def _made(question: str, parsed: ParsedQuestion, table: TableSketch, limits: _Li
             turned = parsed.asked == "bottom"
             return replace(made, operation="top", measure=parsed.measure, asked=parsed.named, place=many, turned=turned)
         case "value" if parsed.measure is not None and limits.conditions and not table.numeric[parsed.measure]:
+            if _is_one_of_flags(question, parsed.measure, table):
+                raise Unsayable
             return replace(made, operation="listing", asked=parsed.measure)
         case "sum" | "average" | "value":
             if parsed.measure is None or not table.numeric[parsed.measure]:
@@ -591,6 +593,14 @@ def _made(question: str, parsed: ParsedQuestion, table: TableSketch, limits: _Li
         case "difference" | "growth":
             return _of_two(parsed, made, table, cells)
     raise Unsayable
+
+
+def _is_one_of_flags(question: str, at: int, table: TableSketch) -> bool:
+    """Whether a column says yes or no, another one does too, and the question names none: "Does Roku support Quick Connect?", of
+    what can log in, and what can authorize others."""
+    said, kinds = tokens_of(question), kinds_of(table)
+    named = any(_is_one_of(word, said) for word in header_words(table.header[at]) - ALL_STOP_WORDS)
+    return kinds[at] == "flag" and kinds.count("flag") > 1 and not named
 
 
 def says_no_amount(table: TableSketch, at: int) -> bool:
