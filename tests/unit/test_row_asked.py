@@ -195,11 +195,30 @@ KEYS = """
 | Small Crossfade | Shift + G | Shift + H |
 | Small Crossfade Knob | X | Y |
 """
+PORTS = """
+| Port | Protocol | Description |
+| --- | --- | --- |
+| 8096 | TCP | Default HTTP |
+| 8920 | TCP | Default HTTPS |
+"""
+SETTINGS = """
+| Old setting | New setting | Notes |
+| --- | --- | --- |
+| `INOTIFY_DELAY` | [`STABILITY_DELAY`](a.md#x) | Unified |
+| `POLLING_DELAY` | _Removed_ | Use `STABILITY_DELAY` |
+"""
 
 
 @pytest.mark.parametrize(
     ("question", "text", "best", "first"),
     [
+        ("What is the default HTTP port?", PORTS, "8920", "8096"),
+        ("What is the default HTTPS port?", PORTS, "8096", "8920"),
+        ("What is the default HTTP port?", PORTS, "8096", None),
+        ("What are the default HTTP and the default HTTPS port?", PORTS, "8920", None),
+        ("What is the old name of STABILITY_DELAY?", SETTINGS, "`POLLING_DELAY`", "`INOTIFY_DELAY`"),
+        ("What is the old name of STABILITY_DELAY?", SETTINGS, "`INOTIFY_DELAY`", None),
+        ("What is the replacement of STABILITY?", SETTINGS, "`POLLING_DELAY`", None),
         (SIZES.format("is"), SCANS, "one", "two"),
         (SIZES.format("="), SCANS, "one", "two"),
         (SIZES.format("is"), SCANS, "two", None),

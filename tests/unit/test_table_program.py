@@ -654,7 +654,9 @@ def test_of_several_columns_that_say_yes_one_must_be_named(
 ) -> None:
     said = (None, *["yes"] * flags, *[None] * (5 - flags))
     monkeypatch.setitem(
-        globals(), "TABLE", replace(TABLE, header=("Plot", "Watered", *TABLE.header[2:]), flags=said, numeric=(False,) * 6)
+        globals(),
+        "TABLE",
+        replace(TABLE, header=("Plot", "Watered", *TABLE.header[2:]), flags=said, numeric=(False,) * 6),
     )
     asked = parsed(question, "value", ParsedCondition(NAME, "=", ("A-7",)), measure=FIELD)
     assert (asked is not None) == known

@@ -36,8 +36,40 @@ def row_called_so(order: Sequence[int], found: Sequence[Candidate], terms: Quest
     Else the best one of its table that is what the question says of its columns, or that is called by more of its words."""
     if (called := _with_such_name(order, found, terms)) is not None or found[order[0]].cells is None:
         return called
-    row = _with_such_cells(order, found, terms)
-    return _with_longer_label(order, found, terms) if row is None else row
+    for choose in (_with_such_cells, _with_exact_cell, _with_longer_label):
+        if (row := choose(order, found, terms)) is not None:
+            return row
+    return None
+
+
+def _with_exact_cell(order: Sequence[int], found: Sequence[Candidate], terms: QuestionTerms) -> int | None:
+    """ "Default HTTP", where the best row has "Default HTTPS" and the question only the other; and the row of which a cell is the
+    name that the question has, where the best one only speaks of it: "Use CONSUMER_DELAY"."""
+    best = found[order[0]].cells
+    assert best is not None
+    said, ours = tokens_of(terms.text), [tokens_of(plain_cell(cell)) for cell in best.row.cells]
+    named = {one for one in map(_as_name, terms.text.split()) if _NAME.search(one)}
+    held = {one for one in named if any(_stands(words, tuple(tokens_of(one))) for words in ours)}
+    named = held - _names_in(best.row)
+    for at, row in _of_its_table(order, found):
+        if not named.isdisjoint(_names_in(row)):
+            return at
+        for cell, mine in zip(row.cells, ours, strict=False):
+            words = tuple(tokens_of(plain_cell(cell)))
+            if _is_like(words, mine) and _stands(said, words) and not _stands(said, tuple(mine)):
+                return at
+    return None
+
+
+def _names_in(row: Row) -> set[str]:
+    """What its cells are without markup."""
+    return {plain_cell(cell).casefold() for cell in row.cells}
+
+
+def _is_like(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Whether one is the other but for the ends of words."""
+    pairs = [*zip(words, others, strict=False)]
+    return bool(words) and len(words) == len(others) and all(one == two or same_word(one, two) for one, two in pairs)
 
 
 def _with_such_cells(order: Sequence[int], found: Sequence[Candidate], terms: QuestionTerms) -> int | None:
