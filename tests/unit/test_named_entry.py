@@ -55,6 +55,8 @@ KEYS = (
         ("What does PROTOCOL accept?", "protocol"), ("How are PEP and HTTP meant?", None), ("WHAT IS FROM?", None),
         ("What is FROM in `mail_from`?", "mail_from"), ("What is an IP?", None),
         ("Is it well-known?", None), ("What does HTTP/2 do?", None),
+        ("Which values has the :safe option?", "safe"), ("what does :toc-title: set", "toc-title"), ("Is it at 10:30?", None),
+        ("Where is https://host:port/a?", None), ("What does a::b do?", None), ("Note:this is it", None),
     ],
 )  # fmt: skip
 def test_the_name_of_an_option_or_setting_is_read(question: str, name: str | None) -> None:

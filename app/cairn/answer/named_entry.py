@@ -33,7 +33,9 @@ confidence, which knows nothing of entries, refused five of these."""
 LONGEST_HEAD: Final = 120  # bound: tests/unit/test_named_entry.py
 """Characters in which an entry says its names."""
 
-_OPTION: Final = bounded(r"(?<![\w-])--?[A-Za-z][\w-]*|(?<!\w)[$@%][A-Za-z_]\w*%?|`([^`\s]{2,60})`")
+_OPTION: Final = bounded(
+    r"(?<![\w-])--?[A-Za-z][\w-]*|(?<!\w)[$@%][A-Za-z_]\w*%?|(?<![\w:/)]):[a-z][\w-]*:?(?![\w:])|`([^`\s]{2,60})`"
+)
 _LOUD: Final = re.compile(r"(?<![\w/.`-])[A-Z][A-Z0-9]{2,40}(?![\w/.-]|`)")
 """`FROM`, a key that is a word; so are names of all kinds (HTTP), so that an entry must set it apart."""
 _SHORT: Final = re.compile(r"-\w")
@@ -55,8 +57,8 @@ _LABEL: Final = bounded(r"[-*+>\s]*\*{0,2}([^\W\d_][^:*\n]{1,40}):")
 
 def name_asked(question: str) -> str | None:
     """The one name of an option, a setting or a variable that the question writes as no word is (`--keep-daily`, `lb_policy`,
-    `build.target`, `$in`), or in backticks, else in capitals alone (`FROM`); None where there are several, or none: names of
-    products are none."""
+    `build.target`, `$in`, `:safe`), or in backticks, else in capitals alone (`FROM`); None where there are several, or none:
+    names of products are none."""
     options = {_bare(match[1] or match[0]) for match in _OPTION.finditer(question)}
     settings = {
         _bare(one.text)
