@@ -242,6 +242,7 @@ def test_code_languages_are_those_of_the_splitter() -> None:
         ('x <img src="a" /> <IMG\nsrc=y>!', "x  !"),
         ("[Start ![x](y)](z), and press ![x][y].", "[Start](z), and press."),
         ("![w](http://x/a_(b).png)!", "!"),
+        ("![The top view]()\n![]()", "![The top view]()\n"),
         ("```\n![kept](x)\n```\n![gone](x)", "```\n![kept](x)\n```\n"),
         ("~~~\n![kept](x)", "~~~\n![kept](x)"),
         ("write `![alt](url)` for images", "write `![alt](url)` for images"),

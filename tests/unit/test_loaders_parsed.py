@@ -92,6 +92,23 @@ def test_a_template_is_read_without_what_makes_the_page_of_it(page: str, title: 
     assert (read_as.title, read_as.text) == (title, text)
 
 
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        (
+            "<p>A</p><figure><img src=x><figcaption>The <b>top</b> view</figcaption></figure>B",
+            "A\n\n![The top view]()\n\nB",
+        ),
+        ("<figure><figcaption><p>It is big.</p></figcaption></figure><p>B", "It is big.\n\nB"),
+        ("<figure><figcaption><pre>a</pre></figcaption></figure>", "```\na\n```"),
+        ("<ul><li><figure><figcaption>One</figcaption></figure><li>B</ul>", "- ![One]()\n- B"),
+        ("<figcaption> </figcaption><p>B", "B"),
+    ],
+)
+def test_what_names_a_picture_is_told_from_text(page: str, text: str) -> None:
+    assert html(page) == text
+
+
 def test_html_tables() -> None:
     page = (
         "<table><caption>T</caption><tr><th>a</th><th>b|c</th></tr><tr><td rowspan=2>1</td><td>H<sub>2</sub>O</td></tr>"

@@ -152,6 +152,10 @@ async def test_a_page_of_sphinx_is_what_its_reader_sees() -> None:
             ".. figure:: a.png\n\n   The view of a deck before it is played\n",
             "![The view of a deck before it is played]()",
         ),
+        (
+            ".. list-table::\n   :header-rows: 1\n\n   * - A\n     - B\n   * - x\n     - .. figure:: a.png\n\n          Seen\n",
+            "| A | B |\n| --- | --- |\n| x | Seen |",
+        ),
         (".. sectionauthor:: Ann <a@b>\n\nx", "x"),
         (".. container:: cfloat-clear\n\n   X\n\nx\n\n.. container:: left\n\n   No.\n", "x\n\nNo."),
         (".. only:: html\n\n   a\n\n.. only:: latex or man\n\n   b\n\n.. only:: html or epub\n\n   c", "a\n\nc"),

@@ -442,6 +442,29 @@ def test_pictures_that_have_names_and_keys_are_what_they_say() -> None:
     assert plain_markup("a++b++c and i++ < n\n") == "a++b++c and i++ < n\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        (
+            'Text\n<figure><img src="a"><figcaption><p>The [top](b) view</p></figcaption></figure>\nMore.',
+            "Text\n\n![The top view]()\n\nMore.",
+        ),
+        ("Text\n\n<figure><figcaption>It is <b>big</b>.</figcaption></figure>", "Text\n\nIt is big."),
+        (
+            "1. a\n\n   <figure>\n     <figcaption>\n     b\n     </figcaption>\n   </figure>\n\n2. c",
+            "1. a\n\n   ![b]()\n\n2. c",
+        ),
+        (
+            "| A | B |\n| --- | --- |\n| x | <figure><figcaption>b</figcaption></figure> |",
+            "| A | B |\n| --- | --- |\n| x |   b   |",
+        ),
+        ("a <figcaption></figcaption> b <figcaption>", "a \n\n b"),
+    ],
+)
+def test_what_names_a_picture_is_no_sentence(text: str, read: str) -> None:
+    assert plain_markup(text).strip() == read
+
+
 def test_the_place_of_what_is_read_from_code_is_left_out() -> None:
     text = plain_markup("# A\n\n::: pkg.module.Class\n    options:\n      members:\n      - run\n\nIt runs.\n")
     assert text.split() == ["#", "A", "It", "runs."]

@@ -145,6 +145,10 @@ class _Renderer:
         elif tag == "pre":
             self._emit(render.fence(_preformatted(node), _language(node)))
             return False
+        elif tag == "figcaption" and not node.xpath(f"boolean(.//*[self::ul or self::ol or {_STRUCTURE_IN_CELL}])"):
+            if said := render.caption(_flat(node)):
+                self._emit(said)
+            return False
         elif tag == "table" and _holds_data(node):
             self._table(node)
             return False

@@ -26,6 +26,8 @@ _CLOSED: Final = re.compile(r"</([A-Za-z][A-Za-z0-9]{0,30})\s{0,9}>")
 _ATTRIBUTE: Final = re.compile(
     r"""(?<![\w-])(?P<name>[\w-]{1,40})\s{0,9}=\s{0,9}(?:"(?P<a>[^"<>]{0,500})"|'(?P<b>[^'<>]{0,500})'|(?P<c>[\w%#.-]{1,200}))"""
 )
+_ANY_BLOCK: Final = re.compile(r"</?(?:p|div|br)(?:\s[^<>]{0,2000})?/?>", re.IGNORECASE)
+_CAPTION_END: Final = re.compile(r"</figcaption\s{0,9}>", re.IGNORECASE)
 _LANGUAGE: Final = re.compile(r"\b(?:language|lang|highlight-source)-([\w+#-]{1,30})")
 _ANY_TAG: Final = re.compile(r"</?[A-Za-z][^<>]{0,2000}>")
 
@@ -80,6 +82,7 @@ _ASKS: Final = ("?", "\uff1f", "\u061f")
 _DEEPEST: Final = 6
 _LONGEST_ANSWER: Final = 20_000
 _LONGEST_HEADING: Final = 500
+_LONGEST_CAPTION: Final = 2000
 _LONGEST_INLINE: Final = 500
 _WIDEST_SPAN: Final = 50
 _WIDEST_ROW: Final = 200
@@ -271,6 +274,13 @@ class _Walk:
             if _CLOSES.search(self.line):  # and no mark of an item or heading
                 self.parts[-1] = self.parts[-1].rstrip(" \t")
                 self.line = self.line.rstrip(" \t")
+        elif name == "figcaption" and not closes and not self.in_row and (end := _caption_end(self.text, tag.end())):
+            set_in = self.line[:3] if not self.line.strip() else ""  # in an item
+            said = render.caption(_flat(_ANY_BLOCK.sub(" ", self.text[tag.end() : end.start()])))
+            self._break("\n\n")
+            apart = "" if not self.parts or "".join(self.parts[-2:]).endswith("\n\n") else "\n"
+            self._write(f"{apart}{set_in}{said}\n\n" if said else "")
+            return end.end()
         elif name == "br":
             if behind := self._joined(tag):
                 return behind
@@ -493,6 +503,10 @@ def _span(value: str | None) -> int:
     return (
         min(max(int(value), 1), _WIDEST_SPAN) if value and value.isascii() and value.isdigit() and len(value) < 6 else 1
     )
+
+
+def _caption_end(text: str, start: int) -> re.Match[str] | None:
+    return _CAPTION_END.search(text, start, start + _LONGEST_CAPTION)
 
 
 def _flat(text: str) -> str:

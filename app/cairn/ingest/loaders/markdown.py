@@ -24,7 +24,8 @@ _IMAGE = re.compile(
     r"(?P<code>``[^`\n]{1,300}``|`[^`\n]*`)"  # quoted syntax stays
     # no blank before a stop
     r"|(?<=[\w)\]\"'`*])[ \t]{1,9}!\[[^\[\]]*\](?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\[[^\[\]\n]*\])(?=[\].,;:])"
-    r"|!\[[^\[\]]*\]\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)"  # ![alt](url "title"), one level of brackets in the url
+    # ![alt](url "title"), one level of brackets in the url; without a url it is the caption of a picture that is gone
+    r"|!\[[^\[\]]*\](?:(?<=!\[\])|(?!\(\)))\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)"
     r"|!\[[^\[\]]*\]\[[^\[\]\n]*\]"  # ![alt][label]
     r"|<img\b[^<>]*>"
     r"|(?P<bracketed>(?<!`)&lt;/?(?P<name>[a-z][a-z0-9]{0,15})(?:\s[^&<>`\n]{0,200})?/?&gt;(?!`))"

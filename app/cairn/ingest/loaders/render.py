@@ -12,6 +12,9 @@ _WHITE = re.compile(r"[ \t\n\r\f\v]+")
 # at the start of a line these would read as a heading, a fence or a setext underline
 _MARKUP = re.compile(r"^( {0,3})(?=#{1,6}(?:[ \t]|$)|`{3}|~{3}|={2,}[ \t]*$|-{2,}[ \t]*$)", re.MULTILINE)
 
+_LINK = re.compile(r"\[([^\[\]\n]{1,500})\]\([^()\s]{0,500}\)")
+_PICTURE = re.compile(r"!\[([^\[\]\n]{1,2000})\]\(\)")
+_STOPS = (".", "!", "?", "\u2026", "\u3002")
 _ROUND = str.maketrans("[]", "()")
 
 STAR = "\ufdd0"
@@ -110,6 +113,17 @@ def picture(caption: str) -> str:
     "The settings of a deck" answers nothing without what it names. "" without words."""
     words = collapse(caption).strip().translate(_ROUND)
     return f"![{words}]()" if any(map(str.isalnum, words)) else ""
+
+
+def caption(said: str) -> str:
+    """Of a picture: a sentence says something without it, what only names it does not."""
+    words = collapse(_LINK.sub(r"\1", said)).strip()
+    return paragraph(words) if words.endswith(_STOPS) else picture(words)
+
+
+def without_pictures(block: str) -> str:
+    """In a cell their names stand alone."""
+    return _PICTURE.sub(r"\1", block)
 
 
 def left_out(file: str) -> str:

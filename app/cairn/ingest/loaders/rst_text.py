@@ -364,7 +364,10 @@ class DoctreeWriter:
                 parts += self._lines_of(child)
             else:
                 blocks = self._block(child, 0, 0)
-                parts += [block if isinstance(block, render.Item) else block.replace("```", "") for block in blocks]
+                parts += [
+                    block if isinstance(block, render.Item) else render.without_pictures(block.replace("```", ""))
+                    for block in blocks
+                ]
         return render.collapse(_on_one_line([part for part in parts if part])).strip() or self._icon(children)
 
     def _icon(self, cell: Sequence[Any]) -> str:
