@@ -116,7 +116,7 @@ _EMOJI: Final = {
 """Signs that documents give a meaning to, by the name that GitHub knows them by."""
 _SIGN: Final = re.compile(
     rf"(?P<code>`[^`\n]*`)|:(?P<icon>{_ICON}):(?P<gap>[ \t]?)"
-    rf"|(?<![\w:/]):(?P<emoji>{'|'.join(_EMOJI)}):(?![\w/])(?P<colon>:(?=[ \t]))?"
+    rf"|:(?<![\w:/]:)(?P<emoji>{'|'.join(_EMOJI)}):(?![\w/])(?P<colon>:(?=[ \t]))?"
     r"|(?<!\w)\+\+(?:\"(?P<key>[^\"\n]{1,60})\"|(?P<keys>[a-z0-9]{1,20}(?:[+-][a-z0-9]{1,20}){0,5}))\+\+"
 )
 """A picture that has a name, and keys."""
