@@ -19,7 +19,7 @@ from cairn.answer.asked_side import (
     with_default_first,
 )
 from cairn.answer.candidates import Candidate, candidates
-from cairn.answer.confidence import SURE
+from cairn.answer.confidence import GUESS, SURE
 from cairn.answer.extract import extract
 from cairn.answer.named_entry import find_entries
 from cairn.answer.reading import ReadBy
@@ -204,9 +204,10 @@ def test_the_opposite_of_what_is_asked_is_told(question: str, text: str, other: 
         ("How do I undo a transfer?", "# Undo\n\nClick there.", False),
         ("Wie mache ich eine Übertragung rückgängig?", "Um eine Datei zu übertragen, klicken Sie dort.", True),
         ("Wie mache ich eine Übertragung rückgängig?", "Um eine Datei zurückzuholen, klicken Sie dort.", False),
-        ("Comment annuler un transfert ?", "Pour transférer un fichier, cliquez ici.", True),
+        ("Comment défaire un transfert ?", "Pour transférer un fichier, cliquez ici.", True),
+        ("Comment annuler mon abonnement ?", "Pour résilier votre abonnement, écrivez-nous.", False),
         ("¿Cómo deshacer un envío?", "Para enviar un fichero, pulse ahí.", True),
-        ("Come annullare un invio?", "Per inviare un file, premere lì.", True),
+        ("Come disfare un invio?", "Per inviare un file, premere lì.", True),
         ("What is an undo log?", "It keeps what was written.", False),
     ],
 )
@@ -215,11 +216,11 @@ def test_how_something_is_done_is_not_how_it_is_undone(question: str, text: str,
     assert is_not_undone(question, read_asked(question), found[0]) is not_undone
 
 
-async def test_the_steps_are_not_told_once_more_to_who_wants_to_undo_them() -> None:
+async def test_the_steps_are_no_sure_answer_to_who_wants_to_undo_them() -> None:
     page = passage("# Files\n\nTo transfer a file, click there.\n\nMembers of it run.\n")
-    for question, found in (("How do I transfer a file?", True), ("How do I undo the transfer of a file?", False)):
+    for question, sure in (("How do I transfer a file?", True), ("How do I undo the transfer of a file?", False)):
         draft = await extract(question, [page], WordEmbedder(), SETTINGS, by=ReadBy(Noted(5.0), [()]))
-        assert draft.found is found
+        assert (draft.confidence > GUESS) is sure
 
 
 @pytest.mark.parametrize(("behind", "first"), [(0.9, "To take back"), (1.1, "To transfer")])

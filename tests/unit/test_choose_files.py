@@ -37,7 +37,15 @@ def test_excluded_beats_included_and_hidden_files_are_left_out() -> None:
     assert [path for path in given if chosen.takes(path)] == ["a.md", "b.txt", "c.pdf"]
 
 
-GENERATED = ["highlight.pack.js", "x/site.min.css", "Chart.MIN.js", "site.js.map", "package-lock.json", "poetry.lock", "de.po"]
+GENERATED = [
+    "highlight.pack.js",
+    "x/site.min.css",
+    "Chart.MIN.js",
+    "site.js.map",
+    "package-lock.json",
+    "poetry.lock",
+    "de.po",
+]
 
 
 def test_what_programs_made_for_programs_is_left_out_of_a_folder_but_not_when_it_is_named(tmp_path: Path) -> None:

@@ -140,6 +140,9 @@ def test_what_stands_behind_both_sides_limits_both(language: str, message: str, 
         ("es", "Curvas o expo, ¿cuál es mejor?", ("Curvas", "expo")),
         ("it", "Cosa è meglio, canali o squadre?", ("canali", "squadre")),
         ("en", "Should I report a bug or a feature request?", ()),
+        ("en", "Should I prefer tablets with or without food?", ()),
+        ("en", "Why should I use a VPN over public Wi-Fi?", ()),
+        ("de", "Sollte man die Tabletten mit oder ohne Wasser verwenden?", ()),
     ],
 )
 def test_which_of_two_is_better(language: str, message: str, sides: tuple[str, ...]) -> None:

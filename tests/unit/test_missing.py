@@ -23,6 +23,7 @@ from cairn.answer.missing import (
 from cairn.answer.refusal import not_mentioned
 from cairn.language.linear import needed_literal
 from cairn.strategies.missing_names import is_bound, refused_below
+from tests.growth import repeated, takes_linear_time
 from tests.waiting import patience
 
 TEXT = """
@@ -330,6 +331,8 @@ def test_whatever_a_name_matches_has_its_literal(data: st.DataObject, name: str)
         ("Was macht --no-cache?", "de", "with `--cache`", False),
         ("What does -v do?", "en", "`-v`, `--verbose`", True),
         ("What does -v do?", "en", "tar -xv, v", False),
+        ("What does make -j4 do?", "en", "`make -j N`", True),
+        ("What does make -j4 do?", "en", "`make -j9`", False),
     ],
 )  # fmt: skip
 def test_an_option_is_mentioned_letter_for_letter(question: str, language: str, text: str, is_there: bool) -> None:
@@ -339,7 +342,9 @@ def test_an_option_is_mentioned_letter_for_letter(question: str, language: str, 
     assert mentioned(one, text) is is_there
 
 
-@pytest.mark.parametrize("question", ["Vor- und -nachteile?", "Leser/-innen", "a - b", "-5 degrees", "well-known ---"])
+@pytest.mark.parametrize(
+    "question", ["Vor- und -nachteile?", "Leser/-innen", "Geburtsdatum und -ort", "a - b", "-5 degrees"]
+)
 def test_a_dash_makes_no_option(question: str) -> None:
     assert not any(one.is_option for one in subjects(question, "de"))
 
@@ -370,11 +375,18 @@ def test_a_name_of_several_words_is_there_where_they_stand_together(question: st
         ("Was heißt „no style for listing block“?", "no style for `<x>` block", True),
         ("Que signifie « accès refusé » ?", "Accès  refusé.", True),
         ("What is 'access denied'?", "denied access", False),
+        ('What about "the wrong password"?', "it says wrong password", True),
     ],
 )
 def test_what_is_quoted_is_there_word_for_word(question: str, text: str, is_there: bool) -> None:
     [one] = quotations(question)
     assert mentioned(one, text) is is_there
+
+
+def test_numbers_of_a_message_stand_between_its_words() -> None:
+    [one] = quotations('When does the log have "error 1 2 3 4 5 timeout"?')
+    assert mentioned(one, "error 7 2 30 4 5 timeout")
+    assert takes_linear_time(lambda text: mentioned(one, text), repeated("error 1 - 2 - 3 "), 400)
 
 
 @pytest.mark.parametrize("question", ["it's what's there", 'What is "it"?', 'What is ""?', "What is meant?"])

@@ -185,6 +185,12 @@ def test_a_long_sentence_says_something_itself() -> None:
         "Lesen Sie den Zählerstand ab.",
         "Visitez le serveur avec le navigateur.",
         "For more speed, set two workers.",
+        "Consult a doctor if the fever lasts longer than three days.",
+        "Please refer to Anna Meyer (ext. 443) for all payroll questions.",
+        "Look at the lamp first.",
+        "Review the guide rails every 500 hours.",
+        "Consultez un médecin si la fièvre dure.",
+        "Consulte a su médico.",
     ],
 )
 def test_a_sentence_that_says_what_to_do_leads_nowhere(text: str) -> None:

@@ -1,8 +1,7 @@
 """What has the words of a question, and is of something else: an entry that states no default where the default is asked for, a
 limit of something else or the other limit, and the way to disable what is to be enabled. Pure.
 
-Such a sentence may still be what comes nearest, so it makes a guess at best and says so. Only the way to do
-once more what is to be undone is withheld.
+Such a sentence may still be what comes nearest, so it makes a guess at best and says so; it is withheld by no rule of these.
 """
 
 from __future__ import annotations

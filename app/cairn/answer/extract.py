@@ -228,6 +228,7 @@ async def extract(
     supposed = terms.asked.anything and supposes(found[order[0]].text)
     beside = is_what_is_asked_beside(question, terms.asked, found[order[0]].text)
     doubtful = part or supposed or beside or _is_source_code(best, passages) or _leads_away(best, passages)
+    doubtful = doubtful or is_not_undone(question, terms.asked, found[order[0]])
     if doubtful or not may_show_sum(best, terms.asked, passages):
         confidence = confidence.unsure()
     certain = confidence  # what is astray may be a guess, but is shown all the same
@@ -237,7 +238,6 @@ async def extract(
     worth = order if read is not None else _with_words(order, found, terms)
     near = choose_nearest(worth, found, scores, terms, passages, min(OTHERS + 1, settings.max_sentences), confidence)
     opposite = asks_what_is_not(question, terms.asked) and not _may_show_denial(best, found[order[0]], passages)
-    opposite = opposite or is_not_undone(question, terms.asked, found[order[0]])  # the way to do it once more
     is_enough = _is_enough(certain, terms.asked, enough, features.read)
     if read is not None and entries[order[0]]:
         is_enough = is_enough or confidence.value >= OWN_ENOUGH or has_label(found[order[0]], question)

@@ -252,7 +252,11 @@ def _options(text: str) -> Iterator[Subject]:
     for match in _OPTION.finditer(text):
         word = fold(match["long"] or match["short"])
         if match["short"]:
-            yield Subject(match[0], "name", (rf"(^|[^a-z0-9-])-{word}($|[^a-z0-9-])",))
+            joined = _WORD.findall(text[: match.start()])[-1:]
+            if joined and fold(joined[0]) in _JOINING and not _OPTION.search(text[: match.start()]):
+                continue  # "Geburtsdatum und -ort"
+            letter = rf"|-{word[0]}" if word[1:].isdigit() else ""  # "-j4" is "-j N"
+            yield Subject(match[0], "name", (rf"(^|[^a-z0-9-])(-{word}{letter})($|[^a-z0-9-])",))
             continue
         plain = r"[-_]".join(map(re.escape, re.split(r"[-_]", word.removeprefix("no-"))))
         said = rf"no-{plain}" if word.startswith("no-") else plain
@@ -263,6 +267,9 @@ def _options(text: str) -> Iterator[Subject]:
 _OPTION: Final = re.compile(
     r"(?<![\w/)*-])(?:--(?P<long>[A-Za-z][\w-]{1,60})|-(?P<short>[A-Za-z][A-Za-z0-9]{0,2}))(?![\w-])"
 )
+
+
+_JOINING: Final = every(lambda one: one.asked.joining)
 
 
 def whole_pattern(words: Sequence[str]) -> str:
@@ -300,13 +307,15 @@ def quotations(question: str) -> tuple[Subject, ...]:
         words = _WORD.findall(fold(said))
         if ALL_STOP_WORDS.issuperset(words) or len(words) > LONGEST_QUOTATION:
             continue
+        telling = [at for at, word in enumerate(words) if word not in ALL_STOP_WORDS]
+        words = words[telling[0] : telling[-1] + 1]  # "the wrong password"
         pattern = r"[^a-z0-9]{1,4}".join([re.escape(words[0]), *map(_in_message, words[1:])])
         found.setdefault(fold(said), Subject(said, "quotation", (rf"(^|[^a-z0-9]){pattern}s?($|[^a-z0-9])",)))
     return tuple(found.values())
 
 
 def _in_message(word: str) -> str:
-    return r"[^\n]{1,40}" if any(map(str.isdigit, word)) else rf"({re.escape(word)}|<[^<>\n]{{1,40}}>)"
+    return r"[a-z0-9]{1,40}" if any(map(str.isdigit, word)) else rf"({re.escape(word)}|<[^<>\n]{{1,40}}>)"
 
 
 LONGEST_QUOTATION: Final = 20  # bound: tests/unit/test_missing.py

@@ -33,6 +33,7 @@ _SUPPOSES: Final = bounded(rf"(?<!\w){any_of(lambda one: one.asked.supposes)}(?!
 _LEADS_ELSEWHERE: Final = bounded(
     rf"\A(?!\W{{0,9}}\*\*)\W{{0,9}}(?:{any_of(lambda one: one.asked.leads_elsewhere)})", re.IGNORECASE
 )
+_READ_AT: Final = bounded(rf"(?<!\w)(?:{any_of(lambda one: one.asked.read_at)})", re.IGNORECASE)
 _LINK: Final = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{0,500}\)")
 _NAMED: Final = re.compile(
     r"[\"\u201c\u201e\u00ab*_]{1,3}\s?([^\"\u201c\u201d\u00bb*_\n]{3,80}?)\s?[\"\u201d\u201c\u00bb*_]{1,3}"
@@ -173,7 +174,8 @@ def leads_elsewhere(text: str) -> bool:
     said = _LINK.sub(r"\1", text)
     if len(said) > LONGEST_LEAD or said.rstrip().endswith(":") or "`" in _LINK.sub("", text):
         return False
-    return bool(_LEADS_ELSEWHERE.match(text))
+    places = _LINK.search(text) or _NAMED.search(text) or "http" in text or _READ_AT.search(said)
+    return bool(places and _LEADS_ELSEWHERE.match(text))
 
 
 def with_answer_first(

@@ -309,6 +309,8 @@ class Split(_Section):
     """Verbs that a question word after them does not part from: "know who"."""
     respects: Patterns = ()
     """"in terms of", "when": what sides are compared in."""
+    no_side: Words = NONE
+    """What a side of a comparison neither begins nor ends with: "the tablets with", "without food"."""
     around: Patterns = ()
     """Prepositions before the system that both sides are of: "a channel and a team in Slack"."""
     nouns_behind: Patterns = ()
@@ -591,6 +593,8 @@ class AskedKinds(_Section):
     """Words that say that a sentence is an example, or only supposed."""
     leads_elsewhere: Patterns = ()
     """What a sentence begins with that only says where to read on: "please see", "for more information, refer to"."""
+    read_at: Patterns = ()
+    """What it leads to, where that is no link and has no quotation marks: "the page on backups", "more details"."""
     asks_default: Patterns = ()
     """Questions for the value that something has where nobody sets one;"""
     defaults: Patterns = ()
@@ -599,6 +603,8 @@ class AskedKinds(_Section):
     """and values that are words: "enabled", "none"."""
     options: Words = NONE
     """What an option of a command is called, before its name: "the flag -sm"."""
+    joining: Words = NONE
+    """Words between "Geburtsdatum" and "-ort", which is no option."""
     counts: Patterns = ()
     """What stands before the thing of which the number is asked for: "how many", "the number of"."""
     counted_loosely: Words = NONE

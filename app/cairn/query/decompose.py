@@ -210,7 +210,7 @@ def _compared(text: str, code: str) -> list[str]:
             if _AND_ALONE.fullmatch(text, match.end("a"), match.start("b")):
                 written, tail = _with_shared_noun(written, tail, code)
             sides = [_ARTICLE.sub("", side).strip() for side in written]
-            if _TOGETHER_ALREADY.match(sides[0]) or _ASKING.match(sides[0]):
+            if _TOGETHER_ALREADY.match(sides[0]) or _ASKING.match(sides[0]) or any(map(_is_no_side, sides)):
                 return []
             if (
                 all(sides)
@@ -222,6 +222,13 @@ def _compared(text: str, code: str) -> list[str]:
     return []
 
 
+def _is_no_side(side: str) -> bool:
+    """ "The tablets with | or without food": what begins or ends with a preposition."""
+    words = [fold(word) for word in side.split()]
+    return len(words) > 1 and not _NO_SIDE.isdisjoint((words[0], words[-1]))
+
+
+_NO_SIDE: Final = every(lambda one: one.split.no_side)
 _AND_ALONE: Final = bounded(rf"\W*{_AND}\W*", re.IGNORECASE)
 _ONLY_ARTICLE: Final = bounded(rf"(?:{any_of(lambda one: one.split.articles)}|\W*)", re.IGNORECASE)
 _AROUND: Final = any_of(lambda one: one.split.around)

@@ -33,7 +33,16 @@ def number_of_latest(reading: TableReading) -> Computation | None:
     made = Computation(operation, day, conditions=conditions, asked=asked, within=reading.within)
     if not conditions or any(len(one.keys) > 1 for one in conditions) or may_be_read_otherwise(table, made):
         return None
+    if _subject(reading) not in {one.position for one in conditions}:  # days of different things follow no one
+        return None
     return made if explains(reading, made) else None
+
+
+def _subject(reading: TableReading) -> int | None:
+    """The column of what the rows are of: the first one of words."""
+    table = reading.table
+    words = (at for at in range(len(table.header)) if not (table.numeric[at] or table.dated[at]))
+    return next((at for at in words if not (table.coded and at == 0)), None)
 
 
 def _asked(reading: TableReading, held: set[int]) -> int | None:

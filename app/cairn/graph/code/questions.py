@@ -118,6 +118,7 @@ _CUES: Final = tuple(_cues())
 _ANY_CUE: Final = _any_cue()
 _HOLDERS: Final = bounded(rf"\b(?:{any_of(lambda one: one.symbols.holders)})\b", re.IGNORECASE)
 _MARKED_BEFORE: Final = bounded(rf"(?:`|\b{_KIND}\s+[`'\"“«‹]?)\s?$", re.IGNORECASE)
+_BEHIND_ARTICLE: Final = bounded(rf"\b(?:{any_of(lambda one: one.symbols.articles)})\s{{1,9}}$", re.IGNORECASE)
 _TICKED: Final = bounded(r"`([^`\n]{1,120})`")
 _LOOKS: Final = bounded(
     r"(?=.*[A-Za-z])(?:\w+\(\)|.*\w::~?\w.*|_*[A-Za-z0-9]+_\w+|_+[A-Za-z]\w*|[a-z$]+[A-Z]\w*|[A-Z][a-z0-9]+[A-Z]\w*|"
@@ -154,7 +155,11 @@ def _named(question: str) -> tuple[tuple[SymbolQuery, ...], tuple[SymbolQuery, .
         file = is_file(name)
         if cue.aspect in SPOKEN and not (marked and _may_be(name, False)):
             meant = marked or (cue.aspect == "value" and name.isupper())
-            if _may_be(name, True) and (meant or cue.aspect == "shown" or not name.islower()):
+            before = text[: max(0, text.find(name))]
+            is_word = name.islower() or bool(
+                name.istitle() and _BEHIND_ARTICLE.search(before)
+            )  # "what does the Client do?"
+            if _may_be(name, True) and (meant or cue.aspect == "shown" or not is_word):
                 plain.append(SymbolQuery(_clean(name), path, aspect=cue.aspect, marked=meant))
             continue
         if file or _may_be(name, cue.relation is not None or cue.aspect is not None):
