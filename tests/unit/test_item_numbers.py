@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cairn.ingest.loaders import load, sniff
 from cairn.ingest.loaders.item_numbers import MOST_CHARS, count_items
+from cairn.settings import IngestSettings
 
 TEN = "\n".join(f"1. step\n\n   more {n}" for n in range(1, 11))
 
@@ -38,3 +40,13 @@ def test_a_very_long_text_stays_as_it_is() -> None:
     text = "1. one\n1. two\n" + "x" * MOST_CHARS
     assert count_items(text) == text
     assert count_items(text[:MOST_CHARS]).startswith("1. one\n2. two\n")
+
+
+def test_a_lone_carriage_return_ends_a_line() -> None:
+    text = "# Notes\n\nLine one\rline two\rline three\n\n1. Open\n1. Save\n1. Close\n"
+    assert (
+        load(text.encode(), sniff("a.md", text.encode()), IngestSettings())
+        .text.rstrip()
+        .endswith("line two\nline three\n\n1. Open\n2. Save\n3. Close")
+    )
+    assert count_items(text).startswith("# Notes")

@@ -37,6 +37,8 @@ def count_items(text: str) -> str:
 
 def _renumber(lines: list[str], rows: list[int], old: str, new: str) -> None:
     """A longer number takes from the blanks behind it, or sets in what belongs to its item, so that it still does."""
+    if rows[0] >= len(lines):
+        return  # lines that end otherwise than the parser takes it
     first = lines[rows[0]]
     found = _NUMBER.match(first)
     if not found or found[2] != old:

@@ -65,8 +65,8 @@ def states_only(content: bytes) -> bool:
 
 
 def _decoded(content: bytes) -> str:
-    # line ends first: the patterns know only LF
-    return decode(content).replace("\r\n", "\n").removeprefix("\ufeff")
+    # line ends first: the patterns know only LF, and a lone CR ends a line as well (CommonMark, "Lines")
+    return decode(content).replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
 
 
 def repeat_headers(text: str) -> str:
