@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cairn.ingest.loaders import load, sniff
-from cairn.ingest.loaders.item_numbers import MOST_CHARS, count_items
+from cairn.ingest.loaders.item_numbers import MOST_CHARS, MOST_ITEMS, count_items
 from cairn.settings import IngestSettings
 
 TEN = "\n".join(f"1. step\n\n   more {n}" for n in range(1, 11))
@@ -40,6 +40,14 @@ def test_a_very_long_text_stays_as_it_is() -> None:
     text = "1. one\n1. two\n" + "x" * MOST_CHARS
     assert count_items(text) == text
     assert count_items(text[:MOST_CHARS]).startswith("1. one\n2. two\n")
+    assert MOST_CHARS == 300_000
+
+
+def test_a_text_of_very_many_items_stays_as_it_is() -> None:
+    items = "1. a\n" * (MOST_ITEMS + 1)
+    assert count_items(items) == items
+    assert count_items("1. a\n" * MOST_ITEMS).startswith("1. a\n2. a\n")
+    assert MOST_ITEMS == 5_000
 
 
 def test_a_lone_carriage_return_ends_a_line() -> None:
