@@ -201,8 +201,6 @@ def _compared(text: str, code: str) -> list[str]:
     for pattern in _COMPARE:
         if match := pattern.search(text):
             tail = (match["tail"] or "").strip(" ,")
-            shared = match.groupdict().get("of")
-            tail = f"{shared} {tail}".strip() if shared else tail
             written = [match[side].strip(" \"'“”«»") for side in ("a", "b")]
             if _ONLY_ARTICLE.fullmatch(written[1]):  # "the for loop and the while loop": no condition
                 written, tail = [written[0], f"{written[1]} {tail}"], ""

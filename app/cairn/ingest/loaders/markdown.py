@@ -21,7 +21,10 @@ _HEADING = re.compile(r"^ {0,3}#[ \t]+(\S.*)$", re.MULTILINE)
 _FENCED = re.compile(r"^ {0,3}(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
 # No nested brackets or newlines inside: every alternative stops at the next opening character, so time stays linear.
 _IMAGE = re.compile(
-    r"(?P<code>``[^`\n]{1,300}``|`[^`\n]*`)"  # quoted syntax stays
+    r"(?P<code>``[^`\n]{1,300}``|`[^`\n]*`"  # quoted syntax stays
+    r"|(?<![`\\])`[^`\n]+\n(?![ \t]*(?:[-*+#>\n]|\d{1,9}[.)]))[^`\n]+`(?!`)"  # also over the end of a line
+    r"|(?<![\w\\$])\$(?![\s$])(?:[^$`\n!&<\\]|\\.){1,300}+(?<!\s)\$(?!\d)"  # and formulas do
+    r"|(?<![\w\\$])\$\$(?:[^$`\n\\]|\\.|\n(?![ \t]*\n)){1,500}+\$\$)"
     # no blank before a stop
     r"|(?<=[\w)\]\"'`*])[ \t]{1,9}!\[[^\[\]]*\](?:\([^()\n]*(?:\([^()\n]*\)[^()\n]*)*\)|\[[^\[\]\n]*\])(?=[\].,;:])"
     # ![alt](url "title"), one level of brackets in the url; without a url it is the caption of a picture that is gone
@@ -30,7 +33,7 @@ _IMAGE = re.compile(
     r"|<img\b[^<>]*>"
     r"|(?P<bracketed>(?<!`)&lt;/?(?P<name>[a-z][a-z0-9]{0,15})(?:\s[^&<>`\n]{0,200})?/?&gt;(?!`))"
     r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)"
-    r"|(?P<escaped>\\(?<!\\\\)(?:[&'@%](?!\w{1,30};)|\.(?=\.)|(?<=[\w)]\\)\.(?=\s)(?<!\d\\.)"
+    r"|(?P<escaped>\\(?<!\\\\)(?:(?<![\w:]\\)[&'@](?!\w{1,30};)|(?<=\w\\)'(?=[^\W\d_])|\.(?=\.)|(?<=[\w)]\\)\.(?=\s)(?<!\d\\.)"
     r"|\[(?!x\\?\])(?=\w)[^\[\]\\\n`=^{}$<]{1,60}>?\\?\](?![(:\[\\])))",
     re.IGNORECASE,
 )
