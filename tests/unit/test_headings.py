@@ -43,10 +43,14 @@ def test_heading_paths_follow_levels() -> None:
         ("As for\n```.htaccess```.\n\n# Next\n\nx", [(), ("Next",)]),  # backticks behind it: code within a line
         ("```sh title='`x`'\n# Next", [(), ("Next",)]),
         ("# FAQs\n\n## _How do I install it?_\n\nx", [("FAQs",), ("FAQs", "How do I install it?")]),
-        ("# _Set_ snake_case, _this_one_\n\nx", [("Set snake_case, this_one",)]),
+        ("# _Set up_ snake_case, _this_one now_\n\nx", [("Set up snake_case, this_one now",)]),
+        ("# **_Note_**\n\nx", [("Note",)]),
         ("# `_id_`, __init__, _f_(x), a_b_ and `\\[a\\]`\n\nx", [("_id_, __init__, _f_(x), a_b_ and \\[a\\]",)]),
         ("# A *b* of 2 * 3 and *c*\n\nx", [("A b of 2 * 3 and c",)]),
         ("# set\\_rate, \\[b\\] and C:\\x\n\nx", [("set_rate, [b] and C:\\x",)]),
+        ("# Drop the _id_ index of __init__\n\nx", [("Drop the _id_ index of __init__",)]),
+        ("# Ignore C:\\.git, \\\\a\\_b and x\\.y in C\\#\n\nx", [("Ignore C:\\.git, \\\\a\\_b and x\\.y in C#",)]),
+        ("# 1\\. An \\.env\n\nx", [("1. An .env",)]),
         ("## C# and F#\n\nx\n\n## Closed ##", [("C# and F#",), ("Closed",)]),
     ],
 )

@@ -22,11 +22,11 @@ _NO_TITLE = re.compile(r" {4}|\t| {0,3}(?:[-*+>|]|\d{1,9}[.)][ \t])")
 _LINK = re.compile(r"\[([^\[\]]*)\]\([^()\n]*\)")
 _ANCHOR = bounded(r"[ \t]*\{#[^{}]*\}$")
 _SLANTED = re.compile(
-    r"(?P<code>`[^`]*`)|(?<![\w\\/_])_(?=[^\W_])(?P<said>(?:[^_`\n]|(?<=\w)_(?=\w)){0,300}[^\s_`\\])_(?![\w/=(])"
+    r"(?P<code>`[^`]*`|(?<!\w)[A-Za-z]:\\[^\s`]{1,300}|(?<![\w\\])\\\\\w[^\s`]{0,300})|(?<![\w\\/_])_(?=[^\W_])(?P<said>(?:[^_`\n]|(?<=\w)_(?=\w)){0,300}[^\s_`\\])_(?![\w/=(])"
     r"|(?<![\w*\\])\*(?=[^\s*])(?P<starred>[^*`\n]{0,300}[^\s*`\\])\*(?![\w*])"
-    r"|(?<!\\)\\(?P<escaped>[_*\[\].&#()+!<>-])"
+    r"|(?<![:\\])\\(?P<escaped>[_*\[\]&#()+!<>-]|(?<!\w\\)\.|\.(?=\s|\Z))"
 )
-"""Emphasis and escapes, and code, which has none."""
+"""Emphasis and escapes, and code and paths of Windows, which have none."""
 _MAX_HEADING = 300
 """Characters kept of one heading in a path."""
 
@@ -130,10 +130,17 @@ def _clean(heading: str) -> str:
     """The words of a heading without inline markup."""
     plain = _ANCHOR.sub("", _LINK.sub(r"\1", heading[: 2 * _MAX_HEADING]))
     if "_" in plain or "*" in plain or "\\" in plain:
-        plain = _SLANTED.sub(
-            lambda found: found["code"] or found["said"] or found["starred"] or found["escaped"], plain
-        )
+        plain = _SLANTED.sub(_unmarked, plain)
     return plain.replace("`", "").replace("**", "").strip().strip("*").strip()[:_MAX_HEADING]
+
+
+def _unmarked(found: re.Match[str]) -> str:
+    """One word between underscores is a name ("Drop the _id_ index"), unless it is all that the heading says: a heading may
+    come of a page or a mail, where they are no markup."""
+    said = found["said"]
+    if said and " " not in said and found[0] != found.string.strip(" *:.!?"):
+        return found[0]
+    return found["code"] or said or found["starred"] or found["escaped"]
 
 
 def _first_text(text: str, start: int, end: int) -> int:
