@@ -180,7 +180,7 @@ def test_a_label_is_called_without_its_footnote() -> None:
     ("text", "number", "unit"),
     [
         ("-£5", -5, "£#"), ("£-5", -5, "£#"), ("£(5)", -5, "£#"), ("(£5)", -5, "£#"), ("(5)", -5, ""), ("\u22125", -5, ""),
-        ("£\u22125", -5, "£#"), ("-5 €", -5, "#€"), ("£5-", -5, "£#"), ("5- €", -5, "#€"), ("1,204.50-", -1204.5, ""),
+        ("£\u22125", -5, "£#"), ("-5 €", -5, "#€"), ("£5.00-", -5, "£#"), ("5.20- €", -5.2, "#€"), ("1,204.50-", -1204.5, ""),
         ("5.00\u2212", -5, ""),
     ],
 )  # fmt: skip
@@ -190,6 +190,24 @@ def test_signs_of_amounts(text: str, number: float, unit: str) -> None:
     assert (float(found.number or 0), found.unit) == (number, unit)
 
 
-@pytest.mark.parametrize("text", ["2-", "2019-", "5-star", "5.0-kg", "-5.0-", "5.00 -", "(5.0-)", "5.0-7"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2-",
+        "2019-",
+        "3.5-",
+        "12.5-",
+        "1,200-",
+        "$5-",
+        "5- €",
+        "1.250-",
+        "5-star",
+        "5.0-kg",
+        "-5.0-",
+        "5.00 -",
+        "(5.0-)",
+        "5.0-7",
+    ],
+)
 def test_a_line_behind_a_number_is_not_always_a_sign(text: str) -> None:
     assert read_number(text, ".") is None

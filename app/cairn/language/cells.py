@@ -85,8 +85,8 @@ def read_cell(text: str, mark: Mark, order: DayOrder | None = None) -> ReadCell:
 
 
 def read_number(text: str, mark: Mark) -> ReadCell | None:
-    """A number with its unit; None where the text is none. "(12.5)" and "12.5-" are negative; "2-" may be a mark
-    at school, and "2019-" a beginning."""
+    """A number with its unit; None where the text is none. "(12.5)" and "12.50-" are negative; "2-" and "3.5-"
+    may be marks at school, and "2019-" and "$5-" a beginning."""
     found = _NUMBER.fullmatch(text.strip())
     if found is None or (value := _value(found["digits"], mark)) is None:
         return None
@@ -96,7 +96,7 @@ def read_number(text: str, mark: Mark) -> ReadCell | None:
         return None
     if after[:1] in ("-", "−"):
         negative, after = True, after[1:].strip()
-        amount = before or after or not found["digits"].isdecimal()
+        amount = found["digits"].strip()[-3:-2] == mark  # cents
         signed = before[:1] in ("-", "−", "–", "+", "(") or found["after"][:1].isspace()
         if not amount or signed or (after and not _CURRENCY.fullmatch(after)):
             return None  # "5-star"
