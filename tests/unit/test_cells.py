@@ -16,6 +16,7 @@ from cairn.language.cells import (
     decimal_mark,
     key_of,
     mark_beside_small,
+    plain_cell,
     read_cell,
     read_number,
 )
@@ -211,3 +212,9 @@ def test_signs_of_amounts(text: str, number: float, unit: str) -> None:
 )
 def test_a_line_behind_a_number_is_not_always_a_sign(text: str) -> None:
     assert read_number(text, ".") is None
+
+
+@pytest.mark.parametrize("mark", ['"', "'"])
+def test_a_title_of_a_link_is_read_up_to_a_bound(mark: str) -> None:
+    assert plain_cell(f"[a](b {mark}{'x' * 200}{mark})") == "a"
+    assert plain_cell(long := f"[a](b {mark}{'x' * 201}{mark})") == long  # each beginning of one costs as much time

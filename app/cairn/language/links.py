@@ -20,7 +20,7 @@ STOPS: Final = '\\s<>"`\\[\\]{}|“”«»\u3001-\u303f\uff01\uff08\uff09\uff0c\
 WORD: Final = re.compile(f"[^{STOPS}]+")
 DESTINATION: Final = (
     r"\(\s{0,9}(?:<[^<>\n]{0,1000}>|(?:[^()\s<]|\([^()\s]*+\))(?:[^()\s]|\([^()\s]*+\))*+)?"
-    r"(?:\s{1,9}(?:\"(?:[^\"\n]|\"(?!\s{0,9}\))){0,500}+\"|'(?:[^'\n]|'(?!\s{0,9}\))){0,500}+'|\([^()\n]{0,500}\)))?\s{0,9}\)"
+    r"(?:\s{1,9}(?:\"(?:[^\"\n]|\"(?!\s{0,9}\))){0,200}+\"|'(?:[^'\n]|'(?!\s{0,9}\))){0,200}+'|\([^()\n]{0,500}\)))?\s{0,9}\)"
 )
 """As a pattern: what a link of Markdown has behind its words: an address, and a title that is shown to whoever points at it."""
 MASK: Final = "\ue000"
