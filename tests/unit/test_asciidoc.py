@@ -202,6 +202,23 @@ def test_its_head_is_metadata() -> None:
 
 
 @pytest.mark.parametrize(
+    ("line", "author"),
+    [
+        ("Valid from July onwards", None),
+        ("Overview", None),
+        ("Valid from July; See below", None),
+        ("Jane Doe", "Jane Doe"),
+        ("J. R. von Berg-Klein", "J. R. von Berg-Klein"),
+        ("jane <jane@x.org>", "jane"),
+    ],
+)
+def test_a_line_below_the_title_is_the_author_only_where_it_names_someone(line: str, author: str | None) -> None:
+    text = f"= Holiday rules\n{line}\n\nText"
+    assert stated_metadata(Source("a.adoc", "a.adoc", text.encode())).get("author") == author
+    assert (line in read(text).text) == (author is None)
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("----\nnever ends", "```\nnever ends\n```"),

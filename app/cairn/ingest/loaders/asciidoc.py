@@ -20,6 +20,7 @@ from cairn.ingest.loaders.asciidoc_conditions import without_unmet
 from cairn.ingest.loaders.asciidoc_text import MARKUP_OF_A_LINE, Inline
 from cairn.ingest.loaders.base import LoadedText, LoadLimits
 from cairn.ingest.loaders.text import decode
+from cairn.language.lexicon import any_of
 from cairn.language.linear import bounded
 from cairn.language.tables import render_table
 
@@ -59,6 +60,10 @@ _BROKEN: Final = re.compile(r"(?<=[\w)\]`])[ \t]\+[ \t]{0,9}\n(?!\()")
 _DEEPEST: Final = 20
 """Blocks in blocks; of deeper ones the lines are read as text."""
 _AUTHOR: Final = re.compile(r"(?:[^\W\d_][\w.'’-]{0,40}[ \t]?){1,4}(?:<[^<>\s]{1,200}>)?(?:;.{0,400})?")
+_MAILED: Final = re.compile(r"<[^<>\s@]{1,100}@[^<>\s]{1,100}>")
+_IN_NAMES: Final = re.compile(any_of(lambda one: one.filters.in_persons))
+_FEWEST_NAMES: Final = 2  # bound: tests/unit/test_asciidoc.py
+"""Words with a capital in a line that names someone; one alone may be anything."""
 _STATED: Final = {
     "author": "author",
     "authors": "author",
@@ -92,7 +97,7 @@ def stated_metadata(content: bytes) -> Mapping[str, Any]:
         elif said := _ATTRIBUTE.fullmatch(line):
             if said[2] in _STATED and said[4]:
                 found[_STATED[said[2]]] = said[4].strip()
-        elif titled and "author" not in found and _AUTHOR.fullmatch(line.strip()):
+        elif titled and "author" not in found and _is_author(line):
             found["author"] = _names(line)
         elif not line.startswith("//"):
             titled = titled or line.startswith("= ")
@@ -120,6 +125,19 @@ def _is_navigation(lines: Sequence[str]) -> bool:
     return pages > 0
 
 
+def _is_author(line: str) -> bool:
+    """Whether a line below the title names people, by an address or by two to four words written as names are; any other is
+    what the document says first."""
+    if not _AUTHOR.fullmatch(line.strip()):
+        return False
+    return all(_MAILED.search(part) or _is_name(part.split()) for part in line.split(";") if part.strip())
+
+
+def _is_name(words: Sequence[str]) -> bool:
+    capitals = sum(word[0].isupper() for word in words)
+    return capitals >= _FEWEST_NAMES and all(word[0].isupper() or _IN_NAMES.fullmatch(word) for word in words)
+
+
 def _names(line: str) -> str:
     return ", ".join(" ".join(re.sub(r"<[^<>]{0,200}>", "", part).split()) for part in line.split(";"))
 
@@ -143,7 +161,7 @@ class _Reader:
             first = True
             while at < len(lines) and lines[at].strip():
                 if not self._sets(lines[at]) and not lines[at].startswith("//") and first:
-                    if not _AUTHOR.fullmatch(lines[at].strip()):
+                    if not _is_author(lines[at]):
                         break
                     first = False  # it is metadata: what someone is called says nothing about the matter
                 at += 1
