@@ -313,7 +313,13 @@ def test_small_things_and_broken_ones(text: str, expected: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["* xref:a.adoc[]\n** xref:b.adoc#x[B]", ".Site\n[]\n* Guides\n** xref:a.adoc[]\n** {url}/x[X]"]
+    "text",
+    [
+        "* xref:a.adoc[]\n** xref:b.adoc#x[B]",
+        ".Site\n[]\n* Guides\n** xref:a.adoc[]\n** {url}/x[X]",
+        "* Guides\n** xref:a.adoc[]\n* More\n** xref:b.adoc[]",
+        "* Start\n* xref:a.adoc[]\n* xref:b.adoc[]\n* xref:c.adoc[]",
+    ],
 )
 def test_a_list_of_the_pages_of_a_site_is_no_document(text: str) -> None:
     with pytest.raises(EmptyDocumentError, match="lists the pages"):
@@ -323,6 +329,8 @@ def test_a_list_of_the_pages_of_a_site_is_no_document(text: str) -> None:
         f"{text}\n\nWords.",
         f"{text}\n* It says more, see xref:c.adoc[].",
         "* Guides\n* More",
+        "* Milk 2l\n* Eggs 12\n* Flour 500g\n* xref:cake.adoc[Cake]",
+        "* Milk 2l\n* xref:cake.adoc[Cake]\n* xref:pie.adoc[Pie]",
     ):
         assert read(more).text
 

@@ -55,6 +55,8 @@ _ENDS: Final = tuple("?!.？！。")
 """Behind a term that ends with one, such as a question, no colon stands."""
 _PAGE: Final = re.compile(r"xref:[^\s\[\]]{1,300}\[[^\[\]]{0,200}\]")
 _ENTRY: Final = re.compile(r"[\w &'/-]{1,60}|(?:link:|https?://|\{)[^\s\[\]]{1,300}\[[^\[\]]{0,200}\]")
+_MOST_ALONE: Final = 2  # bound: tests/unit/test_asciidoc.py
+"""Items that lead somewhere, for each short one with nothing below it, are more than these in a list of pages."""
 _BROKEN: Final = re.compile(r"(?<=[\w)\]`])[ \t]\+[ \t]{0,9}\n(?!\()")
 """A line of a cell that ends where it is: what stands below is another thing."""
 _DEEPEST: Final = 20
@@ -110,8 +112,10 @@ def _text(content: bytes) -> str:
 
 
 def _is_navigation(lines: Sequence[str]) -> bool:
-    """Whether there is nothing but items that lead to other pages, and short ones that they stand below."""
-    pages = 0
+    """Whether there is nothing but items that lead to other pages, short ones that they stand below, and few other short ones:
+    a list of things to buy may hold a link."""
+    pages = leading = alone = 0
+    above = ""  # the marker of a short one, which the next item may stand below
     for line in lines:
         if not (text := line.strip()) or text.startswith(("//", ":", "[", "include::")) or _TITLE.fullmatch(text):
             continue
@@ -122,7 +126,10 @@ def _is_navigation(lines: Sequence[str]) -> bool:
         if not is_page and not _ENTRY.fullmatch(item[2]):
             return False
         pages += is_page
-    return pages > 0
+        alone -= bool(above) and len(item[1]) > len(above)
+        above = "" if "[" in item[2] else item[1]
+        leading, alone = leading + (not above), alone + bool(above)
+    return pages > 0 and leading > _MOST_ALONE * alone
 
 
 def _is_author(line: str) -> bool:
