@@ -256,6 +256,14 @@ def test_a_line_below_the_title_is_the_author_only_where_it_names_someone(line: 
             ("Use RVM (issue #1601) and the `docs`."),
         ),
         (":a: {b}/c\n\n{a}[source code], {v}, `{x}[1]` and \\{y}[z]", "source code, {v}, `{x}[1]` and {y}[z]"),
+        (
+            "Use ${array}[0], {user}[x], {url}[1], ${url}[a] and {path}/b[text].",
+            "Use ${array}[0], {user}[x], {url}[1], ${url}[a] and {path}/b[text].",
+        ),
+        (
+            "{url-org}[Org], {download-url}[Get], {gh-samples-url}/a[Samples], {docs-url}/b[Docs^], {x}/c[the c], {security}[y]",
+            "Org, Get, Samples, Docs, the c, {security}[y]",
+        ),
         ("= What's New in {page-version}\n\nText", "# What's New\n\nText"),
         ("= The {product} Guide\n\nText", "# The Guide\n\nText"),
         ("= {product}\n\nText", "# {product}\n\nText"),

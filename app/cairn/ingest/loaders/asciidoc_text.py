@@ -33,9 +33,13 @@ _ADDRESS: Final = re.compile(
     r"(?<![\w\\(\[\"'=/])(?P<url>(?:https?|ftp|irc)://[^\s\[\]<>]{1,500}+)\[(?P<text>[^\[\]]{0,1000}+)\]"
 )
 _UNSET: Final = re.compile(
-    r"(?<![\w\\])\{[A-Za-z0-9_][\w-]{0,80}\}[^\s\[\]\ue000]{0,500}+\[(?P<text>[^\[\]]{0,1000}+)\]"
+    r"(?<![\w\\$])\{(?P<name>[A-Za-z0-9_][\w-]{0,80})\}(?P<path>[^\s\[\]\ue000]{0,500}+)\[(?P<text>[^\[\]]{0,1000}+)\]"
 )
 """A link whose address begins with an attribute that is set elsewhere, such as in the settings of a site."""
+_OF_ADDRESS: Final = re.compile(
+    r"(?:url|uri|link)s?(?![a-z])|(?<![a-z])(?:url|uri|link|docs?|site|ref|repo|github)(?![a-z])", re.IGNORECASE
+)
+"""In the name of an attribute that holds an address."""
 _CROSS: Final = re.compile(r"<<(?P<id>[^<>,\n]{1,300})(?:,(?P<text>[^<>]{1,500}))?>>")
 _WORDS: Final = re.compile(r"[a-z]{1,40}(?:-[a-z]{1,40}){1,20}")
 """Of an id made of words; one with digits or capitals may be a name ("utf-8", "RFC-2119")."""
@@ -113,7 +117,7 @@ class Inline:
         text = _MACRO.sub(lambda found: keep(self._macro(found)), text)
         text = _ADDRESS.sub(lambda found: keep(_link(found["text"], found["url"])), text)
         if "{" in text:
-            text = _UNSET.sub(lambda found: keep(_label(found["text"]) or found[0]), text)
+            text = _UNSET.sub(lambda found: keep(_label(found["text"])) if _leads(found) else found[0], text)
         text = _CROSS.sub(lambda found: keep(self._cross(found["id"], found["text"])), text)
         text = _HARD_BREAK.sub("", _ANCHOR.sub("", text))
         for mark in _MARKS:
@@ -171,6 +175,14 @@ def _called(part: str, file: str) -> str:
 def _is_escaped(found: re.Match[str]) -> bool:
     """A mark is one only where it ends again further on, so that of another a backslash is shown ("\\*" in a pattern)."""
     return found[0][1] not in "*_#" or found.string.rfind(found[0][1]) > found.end()
+
+
+def _leads(found: re.Match[str]) -> bool:
+    """Whether what begins with an attribute is a link: one of an index or a place ("{user}[x]", "{path}/b[text]") has no words,
+    or does not say that it is an address."""
+    if not any(map(str.isalpha, found["text"])):
+        return False
+    return bool(_OF_ADDRESS.search(found["name"])) or (found["path"].startswith("/") and " " in found["text"])
 
 
 def _label(text: str) -> str:
