@@ -292,7 +292,9 @@ def test_a_line_below_the_title_is_the_author_only_where_it_names_someone(line: 
             ("- [All](index.html)\n\nSee Start."),
         ),
         ('ifeval::["{s}" == "true"]\nA.\nendif::[]\nifeval::["{e}" == "x"]\nB.\nendif::[]\nC.', "A.\n\nB.\n\nC."),
-        (':t: true\n\nifeval::["{s}" == "true"]\nA.\nendif::[]\nifeval::["{t}" == "true"]\nB.\nendif::[]', "B."),
+        (':t: true\n\nifeval::["{s}" == "true"]\nA.\nendif::[]\nifeval::["{t}" == "true"]\nB.\nendif::[]', "A.\n\nB."),
+        (':!s:\n\nifeval::["{s}" == "true"]\nA.\nendif::[]\nB.', "B."),
+        ('ifeval::["{s}" == "true"]\nA.\nendif::[]\n\n:s: true\n\nifeval::["{s}" == "true"]\nB.\nendif::[]', "B."),
         (':s: true\n\nifeval::["{s}" == "true"]\nA.\nifdef::x[]\nB.\nendif::x[]\nendif::[]\nC', "A.\n\nB.\n\nC"),
         (
             ":v: 2\n\nifeval::[{v} >= 3]\nA.\nifdef::x[]\nB.\nendif::[]\nendif::[]\nifeval::[{v} < 3]\nC.\nendif::[]",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from operator import eq, ge, gt, le, lt, ne
 from typing import Final
 
@@ -24,9 +24,9 @@ _LONGEST: Final = 1000
 def without_unmet(lines: Sequence[str]) -> Sequence[str]:
     """The lines without those below an `ifeval::` that does not hold. What cannot be told stays, and so does all of a document
     whose conditions do not end."""
-    asked = {name for line in lines if line.startswith("ifeval::") for name in _REFERENCE.findall(line)}
-    if not asked:
+    if not any(line.startswith("ifeval::") and _REFERENCE.search(line) for line in lines):
         return lines
+    told = {said[2] for line in lines if line.startswith(":") and (said := _ATTRIBUTE.fullmatch(line.rstrip()))}
     values: dict[str, str] = {}
     kept: list[str] = []
     opened: list[bool] = []
@@ -34,7 +34,7 @@ def without_unmet(lines: Sequence[str]) -> Sequence[str]:
         if (line.startswith(("if", "endif"))) and (said := _DIRECTIVE.fullmatch(line)):
             kept.append(line)
             if said[1] == "ifeval":
-                opened.append(_holds(said[3], values, is_told=not asked.isdisjoint(values)))
+                opened.append(_holds(said[3], values, told))
             elif said[1] == "endif":
                 del opened[-1:]
             elif not said[3]:
@@ -48,16 +48,15 @@ def without_unmet(lines: Sequence[str]) -> Sequence[str]:
     return lines if opened else kept
 
 
-def _holds(condition: str, values: Mapping[str, str], *, is_told: bool) -> bool:
+def _holds(condition: str, values: Mapping[str, str], told: Set[str]) -> bool:
     """Whether two values compare as the condition says. What the document does not set may be set where a site is built; only
-    where it sets another of those that it asks for (`is_told`), the ones that it leaves out are not switched on."""
+    what it sets or takes away somewhere (`told`) is not switched on where it has no value."""
     said = _COMPARED.fullmatch(condition)
     if said is None:
         return True
     left, right = (_filled(said[side].strip("\"'"), values) for side in (1, 3))
-    unknown = [bool(_REFERENCE.search(value)) for value in (left, right)]
-    if any(unknown):
-        return not is_told or said[2] != "==" or _SWITCHED_ON not in (left, right)
+    if unknown := {*_REFERENCE.findall(left), *_REFERENCE.findall(right)}:
+        return not unknown <= told or said[2] != "==" or _SWITCHED_ON not in (left, right)
     if compare := _OF_TEXTS.get(said[2]):
         return compare(left, right)
     try:
