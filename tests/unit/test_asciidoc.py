@@ -265,8 +265,10 @@ def test_a_line_below_the_title_is_the_author_only_where_it_names_someone(line: 
             "Org, Get, Samples, Docs, the c, {security}[y]",
         ),
         ("= What's New in {page-version}\n\nText", "# What's New\n\nText"),
-        ("= The {product} Guide\n\nText", "# The Guide\n\nText"),
-        ("= {product}\n\nText", "# {product}\n\nText"),
+        ("= The {product} Guide\n\nText", "# The product Guide\n\nText"),
+        ("= {product} {revnumber}\n\nText", "# product\n\nText"),
+        ("= {version}\n\nText", "# {version}\n\nText"),
+        ("= Upgrade from {old} to {new}\n\nText", "# Upgrade from old to new\n\nText"),
         ('pass:["`a` b`"] and "`c`"', '"`a` b`" and “c”'),
         (r"pass:[[.role\]#text#] or pass:[_x_]", "[.role]#text# or _x_"),
         (

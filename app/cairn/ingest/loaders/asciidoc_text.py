@@ -20,7 +20,8 @@ _SIGNS: Final = {
 _LONGEST: Final = 1000
 """Characters of an attribute's value: a phrase or an address. It may hold other attributes, and could grow without end."""
 _REFERENCE: Final = re.compile(r"(?<!\\)\{(?:counter2?:)?([A-Za-z0-9_][\w-]{0,80})\}")
-_BOUND: Final = re.compile(r"(?:\s[a-z]{1,3})?\s\{[A-Za-z0-9_][\w-]{0,80}\}\Z")
+_VERSION: Final = r"\{(?=[\w-]{0,80}(?:version|revnumber))[A-Za-z0-9_][\w-]{0,80}\}"
+_OF_VERSION: Final = re.compile(rf"(?:\s[a-z]{{1,3}})?\s{_VERSION}\Z|(?<!\\){_VERSION}")
 _CODE: Final = bounded(r"(?<![\w`])(`+)(?=\S)([^`\n]+(?:\n[^`\n]+)?)\1(?![\w`])")
 _PASS: Final = bounded(
     r"pass:[a-z,]{0,9}\[((?:[^\]\\]|\\.){0,500}+)\]|\+\+\+([^+]+)\+\+\+|(?<![\w+])\+\+([^+]+)\+\+(?![\w+])|(?<![\w+])\+(\S[^+\n]*)\+(?![\w+])"
@@ -128,9 +129,10 @@ class Inline:
         return " ".join(text.split())
 
     def title(self, text: str) -> str:
-        """Of a document. Attributes that are not set, such as the version of a site, name nothing, nor does the short word that
-        binds the last one: "What's new in {version}"."""
-        return " ".join(_REFERENCE.sub("", _BOUND.sub("", self.text(text))).split()) or self.text(text)
+        """Of a document. The version of a site, where it is not set, names nothing, nor does the short word that binds it at the
+        end ("What's new in {version}"); of any other attribute the name says what stands there."""
+        shown = self.text(text)
+        return _REFERENCE.sub(r"\1", " ".join(_OF_VERSION.sub("", shown).split())) or shown
 
     def _macro(self, found: re.Match[str]) -> str:
         name, target, text = found["name"], found["target"], found["text"]
