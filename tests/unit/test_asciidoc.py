@@ -276,6 +276,10 @@ def test_a_line_below_the_title_is_the_author_only_where_it_names_someone(line: 
             (r"`schema-*.sql`, where `*` is; `\*` alone; `\d` and it's => `a => b` `&copy;` {author} `{author}`"),
         ),
         (
+            r"`C:\{user}\a`, `D:\Users\{a}\{b}`, `localhost:\{port}`, `v\{n}` and `C:\x` \{y}",
+            r"`C:\{user}\a`, `D:\Users\{a}\{b}`, `localhost:{port}`, `v{n}` and `C:\x` {y}",
+        ),
+        (
             "----\n\\ifdef::x[]\n\\include::a[]\na \\include::b\n----",
             "```\nifdef::x[]\ninclude::a[]\na \\include::b\n```",
         ),

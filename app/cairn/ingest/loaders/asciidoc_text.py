@@ -71,6 +71,9 @@ _ESCAPED_CODE: Final = re.compile(
     r"|(?:ifn?def|ifeval|endif|include)::)"
 )
 """What is a mark in code too, where no backslash stands before it: the page doesn't show that one."""
+_DRIVE: Final = re.compile(r"(?<!\w)[A-Za-z]:(?:\\[^\s`]{0,200}+)?\Z")
+_NEAR: Final = 200
+"""Characters before a backslash that tell whether it stands in a path of Windows."""
 _SECTION: Final = re.compile(r"={2,6}[ \t]+(\S.*)")
 _NAMED: Final = re.compile(
     r"\[\[([^\[\],]{1,200})(?:,([^\[\]]{1,300}))?\]\]|\[(?:[^\[\]#,]{0,60})#([\w:.-]{1,200})[^\[\]]{0,200}\]"
@@ -175,7 +178,10 @@ def _called(part: str, file: str) -> str:
 
 
 def _is_escaped(found: re.Match[str]) -> bool:
-    """A mark is one only where it ends again further on, so that of another a backslash is shown ("\\*" in a pattern)."""
+    """A mark is one only where it ends again further on, so that of another a backslash is shown ("\\*" in a pattern); behind a
+    drive it parts the folders of a path."""
+    if found[0][1] == "{":
+        return not _DRIVE.search(found.string[max(found.start() - _NEAR, 0) : found.start()])
     return found[0][1] not in "*_#" or found.string.rfind(found[0][1]) > found.end()
 
 
