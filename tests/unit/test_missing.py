@@ -389,7 +389,9 @@ def test_numbers_of_a_message_stand_between_its_words() -> None:
     assert takes_linear_time(lambda text: mentioned(one, text), repeated("error 1 - 2 - 3 "), 400)
 
 
-@pytest.mark.parametrize("question", ["it's what's there", 'What is "it"?', 'What is ""?', "What is meant?"])
+@pytest.mark.parametrize(
+    "question", ["it's what's there", '27" monitors and 32" ones', 'What is "it"?', 'What is ""?', "What is meant?"]
+)
 def test_what_is_no_quotation(question: str) -> None:
     assert quotations(question) == ()
 

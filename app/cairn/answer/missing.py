@@ -321,7 +321,7 @@ def _in_message(word: str) -> str:
 LONGEST_QUOTATION: Final = 20  # bound: tests/unit/test_missing.py
 """Words; what is longer is pasted."""
 _QUOTATION: Final = bounded(
-    r'"([^"\n]{2,200})"|“([^”\n]{2,200})”|«\s?([^»\n]{2,200}?)\s?»|„([^“”"\n]{2,200})[“”"]|(?<!\w)\'([^\'\n]{2,200})\'(?!\w)'
+    r'(?<!\d)"([^"\n]{2,200})"|“([^”\n]{2,200})”|«\s?([^»\n]{2,200}?)\s?»|„([^“”"\n]{2,200})[“”"]|(?<!\w)\'([^\'\n]{2,200})\'(?!\w)'
 )
 
 

@@ -19,6 +19,7 @@ from cairn.answer.candidates import Candidate, TableRow
 from cairn.answer.evidence import Measured
 from cairn.answer.missing import differs_little, named_identifiers
 from cairn.domain.passage import Passage
+from cairn.language.lexicon import every
 from cairn.language.linear import bounded
 from cairn.language.text import fold
 from cairn.language.tokens import alike, terms
@@ -48,9 +49,10 @@ _TOKEN: Final = re.compile(r"[^\s,`*|()\[\]<>=:;\"']+")
 _SET_APART: Final = re.compile(r"\A(?:[`*-]|[\w.]+(?:=|:(?!\w)))")
 """How a text begins that first says a name, and then what it means."""
 _OF_OPTION: Final = re.compile(
-    r"\A(?:[^\W\d_]{1,12} ){1,2}(`-[^`\n]{1,60}`(?:(?:,| [^\W\d_]{1,4}) `-[^`\n]{1,60}`){0,3})"
+    r"\A(?P<first>[^\W\d_]{1,12}) (?:[^\W\d_]{1,12} )?(`-[^`\n]{1,60}`(?:(?:,| [^\W\d_]{1,4}) `-[^`\n]{1,60}`){0,3})"
 )
 """How a sentence begins that says what an option does: "If `-s` or `--split` is given"."""
+_CONDITIONS: Final = every(lambda one: one.asked.conditions)
 _JOINED: Final = re.compile(r"(?<=`) [^\W\d_]{1,4} (?=`)")
 _LABEL: Final = bounded(r"[-*+>\s]*\*{0,2}([^\W\d_][^:*\n]{1,40}):")
 
@@ -201,8 +203,8 @@ def _heads(one: Candidate) -> list[str]:
     above = next((part for part in reversed(one.path.split(". ")) if not part.endswith((":", "?"))), "")
     begins = one.cells.row.label if one.cells else _MARKER.sub("", one.text)
     heads = [above, begins] if one.cells or _SET_APART.match(begins) else [above]
-    if one.cells is None and (lead := _OF_OPTION.match(begins)):
-        heads.append(_JOINED.sub(", ", lead[1]))
+    if one.cells is None and (lead := _OF_OPTION.match(begins)) and fold(lead["first"]) in _CONDITIONS:
+        heads.append(_JOINED.sub(", ", lead[2]))
     return [head[:LONGEST_HEAD] for head in heads]
 
 

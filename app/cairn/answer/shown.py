@@ -393,7 +393,9 @@ def _steps_of_code(text: str, blocks: Sequence[Block], at: int, start: int) -> i
     before = blocks[max(at - 2, 0) : at]
     if blocks[at].kind != "code" or [one.kind for one in before] != ["prose", "prose"]:
         return None
-    if any(text[one.end - 1] != ":" for one in before):
+    if any(text[one.end - 1] != ":" for one in before) or not any(
+        one.search(text, before[0].start, before[0].end) for one in (_ANNOUNCES, _FORETELLS)
+    ):
         return None
     end = None
     for block in takewhile(lambda one: one.kind in ("prose", "code") and not _is_run_in(text, one), blocks[at:]):

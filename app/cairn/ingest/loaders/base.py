@@ -10,7 +10,7 @@ from typing import Final, Protocol, TypeVar
 from cairn.distribution import Extra
 from cairn.domain.document import CODE, Markup, PageStart
 
-REVISION: Final = 11
+REVISION: Final = 12
 """Raised by 1 when a loader of this package gives another text, title or media type for the same file: what an earlier revision
 read is then read anew by `cairn reread`, or when it is handed over again. tests/unit/test_loader_revision.py sees it."""
 READ_BY_OTHERS: Final = 2**31 - 1
