@@ -130,22 +130,22 @@ def test_what_stands_behind_both_sides_limits_both(language: str, message: str, 
 @pytest.mark.parametrize(
     ("language", "message", "sides"),
     [
-        ("en", "Which is better, mise install or mise use?", ("mise install", "mise use")),
-        ("en", "Should I use a channel or a team?", ("channel", "team")),
-        ("en", "channels or teams, which should I use?", ("channels", "teams")),
-        ("de", "Was ist besser, PV oder Min+PV?", ("PV", "Min+PV")),
-        ("de", "Schnell oder PV, welcher Modus ist besser?", ("Schnell", "PV")),
+        ("en", "Which is better, mise install or mise use?", ()),
+        ("en", "Should I use a channel or a team?", ()),
+        ("en", "channels or teams, which should I use?", ()),
+        ("de", "Was ist besser, PV oder Min+PV?", ()),
+        ("de", "Schnell oder PV, welcher Modus ist besser?", ()),
         ("de", "Was unterscheidet den Artikel vom Modul?", ("Artikel", "Modul")),
-        ("fr", "Groupes ou statuts, que choisir ?", ("Groupes", "statuts")),
-        ("es", "Curvas o expo, ¿cuál es mejor?", ("Curvas", "expo")),
-        ("it", "Cosa è meglio, canali o squadre?", ("canali", "squadre")),
+        ("fr", "Groupes ou statuts, que choisir ?", ()),
+        ("es", "Curvas o expo, ¿cuál es mejor?", ()),
+        ("it", "Cosa è meglio, canali o squadre?", ()),
         ("en", "Should I report a bug or a feature request?", ()),
         ("en", "Should I prefer tablets with or without food?", ()),
         ("en", "Why should I use a VPN over public Wi-Fi?", ()),
         ("de", "Sollte man die Tabletten mit oder ohne Wasser verwenden?", ()),
     ],
 )
-def test_which_of_two_is_better(language: str, message: str, sides: tuple[str, ...]) -> None:
+def test_which_of_two_is_asked_as_a_whole(language: str, message: str, sides: tuple[str, ...]) -> None:
     assert split(message, language) == sides
 
 
@@ -256,17 +256,8 @@ def test_how_it_may_be_answered_is_no_part_of_a_question(message: str, alone: st
 @pytest.mark.parametrize(
     ("text", "code", "parts"),
     [
-        (
-            "What are the pros and cons of using Tailscale directly?", "en",
-            ("pros of using Tailscale directly", "cons of using Tailscale directly"),
-        ),
-        ("Was sind die Vorteile und Nachteile von Docker?", "de", ("Vorteile von Docker", "Nachteile von Docker")),
-        (
-            "Quels sont les avantages et les inconvénients d'un miroir ?", "fr",
-            ("avantages d'un miroir", "inconvénients d'un miroir"),
-        ),
-        ("¿Cuáles son las ventajas y desventajas de Docker?", "es", ("ventajas de Docker", "desventajas de Docker")),
-        ("Quali sono i vantaggi e gli svantaggi della cache?", "it", ("vantaggi della cache", "svantaggi della cache")),
+        ("What are the pros and cons of using Tailscale directly?", "en", ()),  # what speaks of both decides
+        ("Was sind die Vorteile und Nachteile von Docker?", "de", ()),
         ("What are the advantages and benefits of Docker?", "en", ()),
         (
             "What is the difference between Action and Time Event activators?", "en",
@@ -276,5 +267,5 @@ def test_how_it_may_be_answered_is_no_part_of_a_question(message: str, alone: st
         ('Difference between "Selective" and "Always"', "en", ("Selective", "Always")),
     ],
 )  # fmt: skip
-def test_sides_are_two_aspects_names_of_several_words_and_quoted(text: str, code: str, parts: tuple[str, ...]) -> None:
+def test_sides_are_names_of_several_words_and_quoted(text: str, code: str, parts: tuple[str, ...]) -> None:
     assert split(text, code) == parts

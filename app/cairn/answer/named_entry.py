@@ -19,10 +19,9 @@ from cairn.answer.candidates import Candidate, TableRow
 from cairn.answer.evidence import Measured
 from cairn.answer.missing import differs_little, named_identifiers
 from cairn.domain.passage import Passage
-from cairn.language.lexicon import every
 from cairn.language.linear import bounded
 from cairn.language.text import fold
-from cairn.language.tokens import alike, terms
+from cairn.language.tokens import ALL_STOP_WORDS, alike, terms
 
 OWN_NEAR: Final = 3.0  # measured: tests/unit/test_named_entry.py
 """By how much less than the best an entry may score and still come first."""
@@ -52,7 +51,6 @@ _OF_OPTION: Final = re.compile(
     r"\A(?P<first>[^\W\d_]{1,12}) (?:[^\W\d_]{1,12} )?(`-[^`\n]{1,60}`(?:(?:,| [^\W\d_]{1,4}) `-[^`\n]{1,60}`){0,3})"
 )
 """How a sentence begins that says what an option does: "If `-s` or `--split` is given"."""
-_CONDITIONS: Final = every(lambda one: one.asked.conditions)
 _JOINED: Final = re.compile(r"(?<=`) [^\W\d_]{1,4} (?=`)")
 _LABEL: Final = bounded(r"[-*+>\s]*\*{0,2}([^\W\d_][^:*\n]{1,40}):")
 
@@ -203,7 +201,7 @@ def _heads(one: Candidate) -> list[str]:
     above = next((part for part in reversed(one.path.split(". ")) if not part.endswith((":", "?"))), "")
     begins = one.cells.row.label if one.cells else _MARKER.sub("", one.text)
     heads = [above, begins] if one.cells or _SET_APART.match(begins) else [above]
-    if one.cells is None and (lead := _OF_OPTION.match(begins)) and fold(lead["first"]) in _CONDITIONS:
+    if one.cells is None and (lead := _OF_OPTION.match(begins)) and fold(lead["first"]) in ALL_STOP_WORDS:
         heads.append(_JOINED.sub(", ", lead[2]))
     return [head[:LONGEST_HEAD] for head in heads]
 
