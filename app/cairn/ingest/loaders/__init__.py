@@ -220,8 +220,8 @@ def _checked(name: str, loaded: object) -> Loader:
 def sniff(name: str, content: bytes, media_type: str | None = None) -> FileKind:
     """What the file is, by content first, then by suffix, then by media type.
 
-    Raises EmptyDocumentError for nothing but white space or front matter and for a drawing without words, EncryptedDocumentError
-    for a protected Office file, UnsupportedTypeError for anything that no loader reads.
+    Raises EmptyDocumentError for nothing but white space, front matter or the pages of a site, and for a drawing without words,
+    EncryptedDocumentError for a protected Office file, UnsupportedTypeError for anything that no loader reads.
     """
     if not content.strip():
         raise EmptyDocumentError("the file is empty" if not content else "the file holds nothing but white space")
@@ -247,6 +247,11 @@ def sniff(name: str, content: bytes, media_type: str | None = None) -> FileKind:
 
         if states_only(content):
             raise EmptyDocumentError("nothing is written below the front matter")
+    if kind.loader.name == "asciidoc" and b"xref:" in content:
+        from cairn.ingest.loaders.asciidoc import lists_pages
+
+        if lists_pages(content):
+            raise EmptyDocumentError("it only lists the pages of a site")
     return kind
 
 

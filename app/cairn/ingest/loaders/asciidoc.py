@@ -14,7 +14,6 @@ from itertools import zip_longest
 from textwrap import indent
 from typing import Any, Final
 
-from cairn.errors import EmptyDocumentError
 from cairn.ingest.loaders import render
 from cairn.ingest.loaders.asciidoc_conditions import without_unmet
 from cairn.ingest.loaders.asciidoc_text import MARKUP_OF_A_LINE, Inline
@@ -82,8 +81,6 @@ def load(content: bytes, limits: LoadLimits) -> LoadedText:
     lines = without_unmet(_text(content).split("\n"))
     reader = _Reader(Inline(lines))
     blocks = list(reader.document(lines))
-    if reader.title is None and _is_navigation(lines):
-        raise EmptyDocumentError("the file holds no text of its own, it only lists the pages of a site")
     return LoadedText(render.join(blocks), title=reader.title)
 
 
@@ -109,6 +106,12 @@ def stated_metadata(content: bytes) -> Mapping[str, Any]:
 
 def _text(content: bytes) -> str:
     return decode(content).replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff").expandtabs(4)
+
+
+def lists_pages(content: bytes) -> bool:
+    """Whether a file has no text of its own, and only lists the pages of a site."""
+    text = _text(content)
+    return not text.startswith("= ") and "\n= " not in text and _is_navigation(text.split("\n"))
 
 
 def _is_navigation(lines: Sequence[str]) -> bool:
