@@ -485,6 +485,10 @@ async def test_markdown_without_markup_is_read_as_it_stands() -> None:
     )
     assert not verify_proof.MARKUP.search(plain)
     assert load(plain, sniff("a.md", plain), IngestSettings()).text in verify_proof.readings(plain)
+    lazy = b"1. one\n\n   more\n1. two\n"  # numbered anew, and escapes are taken out
+    assert verify_proof.find_unlike([{"n": 1, "quote": "2. two"}], "a.md", lazy) == []
+    assert verify_proof.find_unlike([{"n": 1, "quote": "2. ten"}], "a.md", lazy) != []
+    assert verify_proof.find_unlike([{"n": 1, "quote": "a [b]"}], "a.md", b"a \\[b\\]") == []
 
 
 # --- one change, one fault ----------------------------------------------------------------------------------------------------
