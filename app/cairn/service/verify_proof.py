@@ -17,9 +17,7 @@ FORMAT = "cairn-proof/1"
 LAYOUT = dict.fromkeys(map(ord, "\u200b\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"))
 LAYOUT |= dict.fromkeys(map(ord, "\u00a0\u2007\u202f"), " ")
 SOFT_HYPHEN = re.compile("\u00ad(?:[ \\t]*\\n[ \\t]*(?=[^\\W\\d_]))?")
-BETWEEN = re.compile(
-    r'(?m)^ *\d+[.)] |[^\S\n]+|[|,;"\\]+|-{3,}'
-)  # words, cells, numbers of items, which are counted anew
+BETWEEN = re.compile(r'(?m)^ *\d+[.)] |[^\S\n]+|[|,;"\\]+|-{3,}')  # words, cells; items are counted anew
 canonical = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode
 MARKUP = re.compile(rb"([-!?=])\1\1|\+\+|[<{&|]|[!@]\[|\[ *]|[*-.] #|[mx]port |\)=|SPD|:[:a-z][a-z:]|_mark:|\n:|tab=")
 
