@@ -17,6 +17,7 @@ from typing import Final
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cairn.answer.acronyms import spell_out
 from cairn.answer.answer_type import Asked, asking_words, may_say_sum, read_asked, says_sum
@@ -104,7 +105,7 @@ from cairn.answer.sections_below import (
     steps_behind,
 )
 from cairn.answer.shown import ShownPart, as_code, as_markdown, can_mark, surroundings, wants_more
-from cairn.answer.told_heading import find_told, with_told_first
+from cairn.answer.told_heading import Told, find_told, with_told_first
 from cairn.domain.answer import Citation, CitedContext, Draft, SelectionFeatures
 from cairn.domain.document import BETWEEN_HEADINGS, Landmark, is_code_type
 from cairn.domain.passage import Passage
@@ -190,19 +191,7 @@ async def extract(
     told = find_told(question if terms.asked.way else "", found, passages)
     read = await read_candidates(question, found, words, passages, by, own | told.right_below) if by else None
     scores = words if read is None else score_read(read)
-    order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
-    order = with_sum_first(order, found, scores, terms, passages)
-    order = with_same_side_first(order, found, scores, question, terms.asked, NEAR)
-    order = with_statement_first(order, found, scores, terms.asked, NEAR)
-    order = with_named_section_first(order, found, scores, question, 2 * NEAR)
-    order = with_told_first(order, told, found, scores, OWN_NEAR)
-    order = with_entry_first(order, own, found, scores, question)
-    order = with_default_first(order, entries, found, scores, question, terms.asked, passages, OWN_NEAR)
-    order = with_asked_side_first(order, found, scores, question, terms.asked, 2 * NEAR)
-    order = with_named_system_first(order, found, scores, question, 2 * NEAR)
-    order = with_own_language_first(order, found, scores, question, passages, 2 * NEAR)
-    order = with_manual_first(order, found, scores, passages, question, terms.asked, 2 * NEAR)
-    order = with_answer_first(order, found, scores, passages, LEADS_NEAR)
+    order = _most_fitting_first(question, found, measured, scores, terms, passages, entries, own, told)
     if below_asked.any() and not (terms.asked.anything and not terms.asked.way and below_asked[order[0]]):
         begun = with_section_first(order, below_asked, found, passages)
         if await _begins_section(question, found[begun[0]], passages, between):
@@ -257,6 +246,34 @@ async def extract(
     return replace(
         draft, confidence=confidence.value, insufficiencies=missing, evidence=features, others=others, near=near
     )
+
+
+def _most_fitting_first(
+    question: str,
+    found: Sequence[Candidate],
+    measured: Measured,
+    scores: NDArray[np.float64],
+    terms: QuestionTerms,
+    passages: Sequence[Passage],
+    entries: NDArray[np.bool_],
+    own: NDArray[np.bool_],
+    told: Told,
+) -> list[int]:
+    """Candidates by their scores (log odds), and before the best what fits the form of the question and is nearly as good. Each
+    rule may move what those above it have put first."""
+    order = _closest_row_first([int(at) for at in np.argsort(-scores, kind="stable")], found, measured, terms)
+    order = with_sum_first(order, found, scores, terms, passages)
+    order = with_same_side_first(order, found, scores, question, terms.asked, NEAR)
+    order = with_statement_first(order, found, scores, terms.asked, NEAR)
+    order = with_named_section_first(order, found, scores, question, 2 * NEAR)
+    order = with_told_first(order, told, found, scores, OWN_NEAR)
+    order = with_entry_first(order, own, found, scores, question)
+    order = with_default_first(order, entries, found, scores, question, terms.asked, passages, OWN_NEAR)
+    order = with_asked_side_first(order, found, scores, question, terms.asked, 2 * NEAR)
+    order = with_named_system_first(order, found, scores, question, 2 * NEAR)
+    order = with_own_language_first(order, found, scores, question, passages, 2 * NEAR)
+    order = with_manual_first(order, found, scores, passages, question, terms.asked, 2 * NEAR)
+    return with_answer_first(order, found, scores, passages, LEADS_NEAR)
 
 
 def _astray(
